@@ -136,8 +136,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     reports = [
         one for key in ("passed", "failed") for one in terminalreporter.stats.get(key, ()) if one.when == "call"
     ]
-    properties = [one for report in reports for one in report.user_properties]
-    rounds = "; ".join(sorted(said for key, said in properties if key in ("rounds", "figures")))
+    rounds = "; ".join(sorted(said for one in reports for key, said in one.user_properties if key == "rounds"))
     failed = sum(one.failed for one in reports)
     seed = config.getoption("--campaign-seed")
     lasted = sum(one.duration for one in reports)

@@ -6,8 +6,6 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,10 +13,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from hudkit import Hud
-from hudkit.agent import RequestLog, SessionStore
-from hudkit.agent.records import StoredProject
 from hudkit.daemon.client import ensure_running, greet, stop
-from hudkit.paths import own_files
 
 pytestmark = pytest.mark.slow
 
@@ -49,85 +44,11 @@ def test_a_backup_is_made_listed_and_restored(hudkit: Run, log: Path) -> None:
     with Hud.open(log) as hud:
         hud.session("ses_1").call("notes.add", {"content": "later"})
     code, out, _ = hudkit("restore", "--db", log)
-    assert code == 0 and "what was there: " in out
+    assert code == 0 and "the log as it was: " in out
     assert "later" not in hudkit("show", "--db", log)[1] and "note 5" in hudkit("show", "--db", log)[1]
-    kept = out.partition("what was there: ")[2].strip()
+    kept = out.partition("the log as it was: ")[2].strip()
     assert hudkit("restore", kept, "--db", log)[0] == 0 and "later" in hudkit("show", "--db", log)[1]
     assert hudkit("restore", log.parent / "nothing.db", "--db", log)[0] == 2
-
-
-@pytest.fixture
-def data(tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The data directory of a user, with the log, the agent's databases and a world."""
-    monkeypatch.delenv("HUDKIT_DB", raising=False)
-    monkeypatch.setenv("HUDKIT_DATA", str(log.parent))
-    monkeypatch.setenv("HUDKIT_SOCKET", str(tmp_path / "d.sock"))
-    with SessionStore.open(log.parent / "sessions.db") as store:
-        store.project(StoredProject("p", "/p", 1))
-    RequestLog(log.parent / "requests.db").close()
-    return log.parent
-
-
-def test_the_agents_databases_are_backed_up_with_the_log_and_restored(hudkit: Run, data: Path) -> None:
-    facts = json.loads(hudkit("backup", "--json")[1])
-    files = [Path(file) for file in (facts["file"], *(other["file"] for other in facts["others"]))]
-    assert [file.name.partition(".backup-")[0] for file in files] == ["hudkit.db", "sessions.db", "requests.db"]
-    assert [row["file"] for row in json.loads(hudkit("backup", "--list", "--json")[1])["backups"]] == [
-        *map(str, files)
-    ]
-    assert hudkit("backup", "--to", data / "copy.db")[0] == 0 and not (data / "copy.db.mark").exists()
-    with SessionStore.open(data / "sessions.db") as store:
-        store.project(StoredProject("later", "/p", 2))
-    holder = f"from hudkit.agent import SessionStore; store = SessionStore.open({str(data / 'sessions.db')!r}); "
-    command = [sys.executable, "-c", f"{holder}print(1, flush=True); input()"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
-        assert agent.stdout is not None and agent.stdout.readline()
-        code, _, err = hudkit("restore", files[1])
-        assert code == 2 and "in use" in err
-        agent.communicate(b"\n")
-    code, out, _ = hudkit("restore", files[1])
-    assert code == 0 and out.startswith(f"{data / 'sessions.db'} is as in {files[1]}")
-    with SessionStore.open(data / "sessions.db") as store:
-        assert [project.id for project in store.projects()] == ["p"]
-    assert hudkit("restore", "--db", data / "requests.db")[0] == 0
-    assert json.loads(hudkit("backup", "--db", data / "sessions.db", "--json")[1])["others"] == []
-
-
-def test_a_damaged_database_holds_up_no_backup_of_another(hudkit: Run, data: Path) -> None:
-    damage(data / "hudkit.db")
-    code, out, err = hudkit("backup")
-    assert code == 2 and "sessions.db.backup-" in out and "requests.db.backup-" in out
-    assert "hudkit.db is damaged" in err and not list(data.glob("hudkit.db.backup-*"))
-
-
-def test_a_backup_takes_the_place_of_nothing_else(hudkit: Run, data: Path) -> None:
-    world = data / "worlds" / "hall.db"
-    assert hudkit("rooms", "new", world)[0] == 0
-    made = json.loads(hudkit("backup", "--db", world, "--json")[1])["file"]
-    before = hudkit("show")[1]
-    code, _, err = hudkit("restore", made)
-    assert code == 2 and "hall.db" in err and "--db" in err and hudkit("show")[1] == before
-    assert hudkit("restore", made, "--db", world)[0] == 0 and hudkit("rooms", "show", "--world", world)[0] == 0
-    sessions = json.loads(hudkit("backup", "--db", data / "sessions.db", "--json")[1])["file"]
-    assert hudkit("restore", sessions, "--db", data / "requests.db")[0] == 0, "they asked for it"
-
-
-def test_every_file_of_backups_and_restores_is_in_the_list_of_own_files(hudkit: Run, data: Path) -> None:
-    world = data / "worlds" / "hall.db"
-    assert hudkit("rooms", "new", world)[0] == 0
-    there = set(data.rglob("*"))
-    assert hudkit("backup")[0] == 0 and hudkit("backup", "--db", world)[0] == 0
-    assert hudkit("restore")[0] == 0 and hudkit("restore", "--db", world)[0] == 0
-    for name in ("sessions.db", "requests.db"):
-        assert hudkit("restore", "--db", data / name)[0] == 0
-    damage(data / "hudkit.db")
-    assert hudkit("repair")[0] == 0
-    made = {path for path in set(data.rglob("*")) - there if path.is_file()}
-    assert len(made) >= 9
-    kinds = {path: kind for kind, path in own_files(data, data / "hudkit.db")}
-    assert made - kinds.keys() == set()
-    copies = {path for path in made if ".backup-" in path.name or ".before-" in path.name}
-    assert {kinds[path].redaction for path in copies if not path.name.endswith((".mark", "-wal"))} == {"named"}
 
 
 def test_no_backup_of_a_damaged_log_pushes_one_out(hudkit: Run, log: Path) -> None:

@@ -1,21 +1,20 @@
-"""The index follows what a session says, and reads what is named to it."""
+"""The daemon's index follows what a session says, off the path of every answer."""
 
 from __future__ import annotations
 
-import io
 import threading
 import time
 
 import pytest
 
-from hudkit.daemon.index_process import TranscriptIndexer, follow
+from hudkit.daemon.http_server import TranscriptIndexer
 from hudkit.errors import StoreBusy
 from hudkit.paths import index_path
 from hudkit.transcripts import Message, SessionRow, TextPart
 from hudkit.transcripts.search import PastSessions, SearchQuery
 from waiting import until
 
-UPLOADED = ("opencode", "ses_1")
+HEARD = b'{"host": "opencode", "session": "ses_1", "directory": "/work", "messages": [{"a": 1}]}'
 
 
 class Growing:
@@ -52,26 +51,19 @@ def growing(tmp_path):
     transcript = Growing()
     past = PastSessions([transcript], tmp_path / "own" / "search.db", eager=False)
     indexing = TranscriptIndexer(past)
-    thread = threading.Thread(target=indexing.run)
-    yield transcript, past, indexing, thread
-    indexing.end()
-    if thread.ident:
-        thread.join()
-    past.close()
+    yield transcript, past, indexing
+    indexing.close()
 
 
 @pytest.mark.slow
 def test_what_was_just_said_is_found(growing, tmp_path):
-    transcript, past, indexing, thread = growing
+    transcript, past, indexing = growing
     path = tmp_path / "own" / "search.db"
-    thread.start()
-    until(lambda: path.exists() and _hits(past, "begin"))
-    everything = transcript.asked
     for word in ("walrus", "narwhal", "manatee"):
         transcript.texts.append(f"a {word} swims")
-        indexing.uploaded(*UPLOADED)
-        until(lambda word=word: any(word in hit.snippet for hit in _hits(past, word)))
-    assert transcript.asked == everything == 1  # only the session that was named was read
+        indexing.uploaded(HEARD)
+        until(lambda word=word: path.exists() and any(word in hit.snippet for hit in _hits(past, word)))
+    assert transcript.asked == 0  # only the session that was named was read
 
 
 def _hits(past, word):
@@ -83,7 +75,9 @@ def _hits(past, word):
 
 @pytest.mark.slow
 def test_nonsense_and_failures_do_not_end_it(growing, monkeypatch):
-    _, past, indexing, thread = growing
+    _, past, indexing = growing
+    for body in (b"", b"{", b"[]", b'{"session": 7}', b'{"session": "ses_unknown", "host": "opencode"}'):
+        indexing.uploaded(body)
     right = past.update
     calls = []
 
@@ -96,38 +90,23 @@ def test_nonsense_and_failures_do_not_end_it(growing, monkeypatch):
         return right(*args, **named)
 
     monkeypatch.setattr(past, "update", busy)
-    thread.start()
-    for told in (("opencode", "ses_unknown"), UPLOADED, UPLOADED):
+    for _ in range(3):
         before = len(calls)
-        indexing.uploaded(*told)
+        indexing.uploaded(HEARD)
         until(lambda before=before: len(calls) > before)
     until(lambda: _hits(past, "begin"))
 
 
-def test_one_that_is_to_end_at_once_makes_no_file(growing, tmp_path):
-    transcript, _, indexing, thread = growing
-    indexing.end()
-    thread.start()
-    thread.join()
-    assert transcript.asked == 0 and not (tmp_path / "own").exists()
-
-
-def test_lines_that_are_no_sessions_are_passed_over():
-    named = []
-
-    class Indexer(TranscriptIndexer):
-        def uploaded(self, host, session):
-            named.append((host, session))
-
-    lines = b'\n{\n[]\n["opencode"]\n["opencode", 7]\n["opencode", "ses_1"]\n'
-    follow(io.BytesIO(lines), Indexer(PastSessions([])))
-    assert named == [UPLOADED]
-
-
 def test_a_question_before_the_first_reading_is_answered_at_once(growing):
-    past = growing[1]
+    _, past, _ = growing
     with pytest.raises(Exception, match="nothing is searchable yet"):
         past.search(SearchQuery("x"))
+
+
+def test_it_ends(growing):
+    indexing = growing[2]
+    indexing.close()
+    assert not any(one.name == "hudkit-index" and one.is_alive() for one in threading.enumerate())
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,9 +22,6 @@ from hudkit.log.stores.memory_log import MemoryLog
 from hudkit.sections.state import HudState, fold
 from hudkit.tokens import count_tokens
 from strategies import payloads
-
-if TYPE_CHECKING:
-    from conftest import Ticking  # several folders have a conftest
 
 
 class Overtaken:
@@ -114,8 +111,8 @@ def test_a_frame_that_is_always_overtaken_goes_out_with_a_notice() -> None:
     assert not any(isinstance(event.payload, FrameBase) for event in session.events())
 
 
-def test_two_sessions_share_an_epoch(hud: Hud, ticking: Ticking) -> None:
-    mine, other = hud.session("s"), Hud(hud.log, clock=ticking.clock).session("s")
+def test_two_sessions_share_an_epoch(hud: Hud) -> None:
+    mine, other = hud.session("s"), Hud(hud.log).session("s")
     first = mine.frame(transcript=["a"])
     other.append(NoteAdd("theirs"))
     second = other.frame(transcript=["a", "b"])

@@ -141,18 +141,6 @@ CARRIERS: Mapping[str, Carrier] = _table({
     "ansible-playbook, terraform, pulumi, rustc, latexmk, pdflatex, latex, xelatex, lualatex, tex": Carrier(
         project=True, runs="-f -C --file --directory --justfile --makefile --rakefile --eval --exec -e"
     ),
-    "eslint, stylelint": Carrier(
-        project=True,
-        runs="-c --config --rulesdir --plugin --resolve-plugins-relative-to -f --format --formatter --parser "
-        "--custom-syntax",
-        writes="-o --output-file",
-    ),
-    "prettier": Carrier(project=True, runs="--config --plugin"),
-    "mypy, flake8": Carrier(project=True, runs="--config-file --config --append-config"),
-    "pylint": Carrier(project=True, runs="--init-hook --load-plugins --rcfile"),
-    "sphinx-build": Carrier(project=True, runs="-c --conf-dir -D --define"),
-    "tcpdump": Carrier(runs="-z", writes="-w"),
-    "logrotate": _ALWAYS,
     "npm, pnpm, yarn": Carrier(
         verbs="list ls la ll view info show outdated audit why explain help search fund ping whoami root prefix bin",
     ),

@@ -51,9 +51,6 @@ _SPEAKERS = ("Human:", "Assistant:", "User:", "System:")
 _SPEAKER = re.compile("^([ ]{0,3}(?:" + "|".join(_SPEAKERS).replace(":", "") + "))(?=:)", re.MULTILINE)
 
 
-LINE_SEPARATOR = " · "
-"""What stands between the items of a section that is one line. A section of which a text has it is never one."""
-
 _WORD_CUT_FROM = 0.6
 """A cut at a word loses at most the last 40 % of the room."""
 
@@ -105,21 +102,3 @@ def shorten(text: str, limit: int) -> str:
     if space > room * _WORD_CUT_FROM:
         cut = cut[:space]
     return cut.rstrip() + "…"
-
-
-def shorten_middle(text: str, limit: int) -> str:
-    """Return the beginning and, twice as long, the end of `text`, at most `limit` characters with the marker between.
-
-    `shorten_middle("pytest tests: 12 lines of a traceback, KeyError: 7", 30)` is `pytest… KeyError: 7`.
-    """
-    if len(text) <= limit:
-        return text
-    room = max(limit - 1, 0)
-    head, end = text[: room // 3], text[len(text) - (room - room // 3) :]
-    space = head.rfind(" ")
-    if space > len(head) * _WORD_CUT_FROM:
-        head = head[:space]
-    space = end.find(" ")
-    if 0 <= space <= len(end) * (1 - _WORD_CUT_FROM):
-        end = end[space:]
-    return f"{head.rstrip()}…{end}"

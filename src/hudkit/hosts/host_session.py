@@ -439,7 +439,7 @@ def _outputs(entries: Sequence[HostMessage]) -> tuple[CallOutput, ...]:
     for entry in entries:
         texts = (part for part in _finished_calls(entry.message) if part.call_id not in entry.media)
         sizes = [(part.call_id, part.tool, len(part.output)) for part in texts]
-        messages.append(MessageOutputs(entry.size, sizes, entry.role == "user"))
+        messages.append(MessageOutputs(entry.size, sizes))
     return locate_outputs(messages)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -78,14 +78,6 @@ class EventLog(Protocol):
 
     def last_seq(self, session_id: str) -> int:
         """Return the session's last sequence number, 0 for an unknown session."""
-        ...
-
-    def event_ids(self, session_id: str, *, upto: int) -> list[str]:
-        """Return the ids of the events with `seq <= upto`, in order, without their bodies: nothing is verified."""
-        ...
-
-    def last_seq_of(self, session_id: str, types: Collection[str], *, upto: int) -> int:
-        """Return the number of the last event of one of these types with `seq <= upto`, 0 where there is none."""
         ...
 
     def sessions(self) -> tuple[str, ...]:

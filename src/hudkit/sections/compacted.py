@@ -1,7 +1,4 @@
-"""Earlier context: what the last compaction's summary says beside the other sections, and how many there were.
-
-It is shown where the conversation does not have the summary itself: the log's own stands in for one that failed.
-"""
+"""Earlier context: what the last compaction's summary says beside the other sections, and how many there were."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from hudkit.compose import Density, h, shorten
+from hudkit.compose import Density, Element, h, shorten
 from hudkit.log.event import Event
 from hudkit.log.payloads import CompactAfter, CompactUndone, SectionClear, SectionReplace
 from hudkit.sections.items import ItemList, ItemMark, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, ShownBlock
+from hudkit.sections.section import KeyedRow, SectionLogic, SectionView
 from hudkit.sections.task import TaskState
 from hudkit.sections.todos import TodosState
 
@@ -24,8 +21,6 @@ MAX_ANCHORS = 20
 
 SUMMARY_CHARS = {Density.FULL: 500, Density.COMPACT: 500, Density.MINIMAL: 200}
 """Characters of the summary that are shown (000: 500, 200 from red)."""
-
-_PRIORITY = 15
 
 _MAX_ROW = 200
 """Characters of the summary in a row."""
@@ -52,11 +47,6 @@ class CompactedState(msgspec.Struct, frozen=True, omit_defaults=True):
     count: int = 0
     mark: ItemMark = ItemMark()
     summary_anchors: tuple[SummaryAnchor, ...] = msgspec.field(default=(), name="standing")
-
-    @property
-    def in_transcript(self) -> bool:
-        """Return whether the conversation itself has the summary, right behind the HUD."""
-        return bool(self.summary_anchors) and self.summary_anchors[-1].seq == self.mark.seq
 
 
 def _reduce(compacted: CompactedState, event: Event) -> CompactedState:
@@ -108,22 +98,21 @@ def _is_followed(lines: list[str], place: int) -> bool:
 
 
 def _show(
-    compacted: CompactedState, task: TaskState, todos: TodosState, *lists_and_density: ItemList[Any] | Density
-) -> tuple[ShownBlock, ...]:
-    if not compacted.summary or compacted.in_transcript:
-        return ()
-    *lists, density = lists_and_density
-    assert isinstance(density, Density)
+    compacted: CompactedState, task: TaskState, todos: TodosState, *lists_and_view: ItemList[Any] | SectionView
+) -> Element | None:
+    if not compacted.summary:
+        return None
+    *lists, view = lists_and_view
+    assert isinstance(view, SectionView)
     shown = tuple(_shown_texts(task, todos, lists))
     summary = without_repeats(compacted.summary, shown)
-    text = shorten(" ".join(summary.split()), SUMMARY_CHARS[density])
+    text = shorten(" ".join(summary.split()), SUMMARY_CHARS[view.density])
     if not text:
-        return ()
-    if density is Density.FULL:
-        element = h.section(title="Earlier Context", level=2, key="compacted", priority=_PRIORITY)[h.text[text]]
-    else:
-        element = h.text(key="compacted", priority=_PRIORITY)["Earlier: ", text]
-    return (ShownBlock("compacted", _PRIORITY, (element,), summary),)
+        return None
+    if view.density is Density.FULL:
+        heading = h.section(title=view.spec.title, level=2, key="compacted", priority=view.spec.priority)
+        return heading[h.text[text]]
+    return h.text(key="compacted", priority=view.spec.priority)["Earlier: ", text]
 
 
 def _shown_texts(task: TaskState, todos: TodosState, lists: Iterable[Any]) -> Iterable[str]:

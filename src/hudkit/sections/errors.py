@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
-from hudkit.compose import shorten_middle
+from hudkit.compose import Element, shorten
 from hudkit.log.event import Event
 from hudkit.log.payloads import ErrorEncountered, ErrorResolved, SectionClear
 from hudkit.sections.items import ItemList, SectionItem, add_item, change_item, clear_items, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
+from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
 
 MAX_RESOLVED = 20
 """Resolved errors beyond these leave the state, oldest first; the log keeps them."""
-
-
-_MAX_ROW = 120
-"""Characters of an error that are told when it is met."""
 
 
 class RecordedError(SectionItem, frozen=True, omit_defaults=True):
@@ -82,23 +76,21 @@ def _label(error: RecordedError) -> str:
     return times + origin_label(error.mark.origin)
 
 
-def _items(errors: ErrorsState) -> Iterator[ShownItem]:
-    for error in errors.open:
-        # What failed stands at the beginning, what went wrong at the end.
-        yield ShownItem(error.id, error.message, label=_label(error), keep_end=True)
+def _show(errors: ErrorsState, view: SectionView) -> Element | None:
+    return item_list((ShownItem(error.id, error.message, label=_label(error)) for error in errors.open), view)
 
 
 def _rows(errors: ErrorsState) -> tuple[KeyedRow, ...]:
     # Without the count: a repetition alone is not worth a line of a delta.
     return tuple(
-        KeyedRow(error.id, shorten_middle(error.message, _MAX_ROW) + origin_label(error.mark.origin))
-        for error in errors.open
+        KeyedRow(error.id, shorten(error.message, 120) + origin_label(error.mark.origin)) for error in errors.open
     )
 
 
 LOGIC = SectionLogic(
     handles=(ErrorEncountered, ErrorResolved, SectionClear),
     reduce=_reduce,
-    items=_items,
+    show=_show,
     rows=_rows,
+    live=lambda errors: errors.open,
 )

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
-from hudkit.log.event import Event, Origin
+from hudkit.compose import Density, Element
+from hudkit.log.event import Event
 from hudkit.log.payloads import CompactAfter, FileClose, FileEdit, FileOpen, SectionClear, SectionReplace
 from hudkit.sections.items import ItemList, SectionItem, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem
-
-_READ_PRIORITY = 40
-"""The priority of a file that is only read or named."""
+from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list
 
 
 class TrackedFile(SectionItem, frozen=True, omit_defaults=True):
@@ -86,27 +84,23 @@ def _close(files: FilesState, which: Callable[[TrackedFile], bool]) -> FilesStat
     return msgspec.structs.replace(files, items=items)
 
 
-def _items(files: FilesState) -> Iterator[ShownItem]:
-    for file in files.active:
-        priority = None if file.status == "editing" else _READ_PRIORITY
-        yield ShownItem(file.path, file.path, priority=priority, list_label=f" ({file.status})")
+def _show(files: FilesState, view: SectionView) -> Element | None:
+    return item_list([_shown(file, view) for file in files.active], view)
+
+
+def _shown(file: TrackedFile, view: SectionView) -> ShownItem:
+    status = f" ({file.status})" if view.density is Density.FULL else ""
+    return ShownItem(file.path, file.path, label=status, secondary=file.status != "editing")
 
 
 def _rows(files: FilesState) -> tuple[KeyedRow, ...]:
-    # What a call of the agent's own read or wrote stands in the transcript, and so does what the user attached.
-    return tuple(
-        KeyedRow(
-            file.path,
-            f"{file.path} ({file.status})",
-            quiet=file.mark.origin is Origin.TOOL or file.status == "referenced",
-        )
-        for file in files.active
-    )
+    return tuple(KeyedRow(file.path, f"{file.path} ({file.status})") for file in files.active)
 
 
 LOGIC = SectionLogic(
     handles=(FileOpen, FileEdit, FileClose, CompactAfter, SectionReplace, SectionClear),
     reduce=_reduce,
-    items=_items,
+    show=_show,
     rows=_rows,
+    live=lambda files: files.active,
 )

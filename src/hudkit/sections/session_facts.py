@@ -6,21 +6,10 @@ from typing import Protocol
 
 import msgspec
 
-from hudkit.compose import Density, h, shorten
+from hudkit.compose import Density, Element, h, shorten
 from hudkit.log.event import Event
 from hudkit.log.payloads import FrameBase, SessionLink, SessionOffer, SessionStart
-from hudkit.sections.section import KeyedRow, SectionLogic, ShownBlock
-
-_MIN_WORDS = 3
-_MIN_CHARS = 16
-"""Words, or characters where words are not parted by spaces, from which on a first message says what is wanted."""
-
-_LINKED = {
-    "parent": "work for another session",
-    "fork": "a copy of an earlier session",
-    "resume": "goes on with an earlier session",
-}
-"""How a session belongs to another one."""
+from hudkit.sections.section import KeyedRow, SectionLogic, SectionView
 
 
 class _Counted(Protocol):
@@ -39,10 +28,7 @@ class LinkedSession(msgspec.Struct, frozen=True):
 
 
 class SessionFacts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`started_at` is the time of the first `session.start` (Unix ms); `offer` is there until a frame has told it.
-
-    `first_request` is the first message that asks for something, `request` the last message.
-    """
+    """`started_at` is the time of the first `session.start` (Unix ms); `offer` is there until a frame has told it."""
 
     host: str = ""
     host_session: str = ""
@@ -51,7 +37,6 @@ class SessionFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     model: str = ""
     directory: str = ""
     request: str = ""
-    first_request: str = ""
     started_at: int = 0
     offer: SessionOffer | None = None
     links: tuple[LinkedSession, ...] = ()
@@ -62,8 +47,6 @@ def _reduce(session: SessionFacts, event: Event) -> SessionFacts:
         case SessionStart() as start:
             # A host tells what it knows then; an empty field takes nothing back.
             filled = {name: value for name, value in msgspec.structs.asdict(start).items() if value}
-            if not session.first_request and _asks(start.request):
-                filled["first_request"] = start.request
             return msgspec.structs.replace(session, started_at=session.started_at or event.timestamp, **filled)
         case SessionLink(relation=relation, session_id=id, seq=seq):
             link = LinkedSession(relation, id, seq)
@@ -76,42 +59,20 @@ def _reduce(session: SessionFacts, event: Event) -> SessionFacts:
     return session
 
 
-def _asks(message: str) -> bool:
-    """Return whether a first message says what is wanted: a greeting or "go on" does not."""
-    return len(message.split()) >= _MIN_WORDS or len(message) >= _MIN_CHARS
-
-
-def _link_texts(links: tuple[LinkedSession, ...]) -> list[str]:
-    """Return what a session belongs to, in words: an id would tell a reader nothing."""
-    children = sum(link.relation == "child" for link in links)
-    texts = [text for relation, text in _LINKED.items() if any(link.relation == relation for link in links)]
-    if children:
-        texts.append("one sub-agent" if children == 1 else f"{children} sub-agents")
-    return texts
-
-
-_PRIORITY, _OFFER_PRIORITY = 20, 82
-"""An offer to take up a task is all that a new session has to go on."""
-
-
-def _show(session: SessionFacts, compacted: _Counted, task: object, density: Density) -> tuple[ShownBlock, ...]:
-    priority = _PRIORITY
+def _show(session: SessionFacts, compacted: _Counted, task: object, view: SectionView) -> Element | None:
+    if view.density is not Density.FULL:
+        return None
     # Without a task the title stands in for it: it is not said twice.
     parts = [shorten(session.title, 100)] if session.title and task else []
     if compacted.count:
         parts.append("compacted once" if compacted.count == 1 else f"compacted {compacted.count} times")
-    parts += _link_texts(session.links)
+    parts += [f"{link.relation} {link.session_id}" for link in session.links]
     if session.offer is not None and not task:
         parts.append(_offer_text(session.offer))
-        priority = _OFFER_PRIORITY
-    if not parts or density is Density.MINIMAL:
-        return ()
-    words = "; ".join(parts)
-    if density is Density.FULL:
-        element = h.section(title="Session", level=2, key="session", priority=priority)[h.text[words]]
-    else:
-        element = h.text(key="session", priority=priority)["Session: ", words]
-    return (ShownBlock("session", priority, (element,), words),)
+    if not parts:
+        return None
+    heading = h.section(title=view.spec.title, level=2, key="session", priority=view.spec.priority)
+    return heading[h.text["; ".join(parts)]]
 
 
 def _offer_text(offer: SessionOffer) -> str:

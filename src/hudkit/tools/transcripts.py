@@ -28,7 +28,6 @@ from hudkit.tools.transcript_text import (
     input_line,
     markdown_table,
     message_words,
-    resolve_message_id,
     resolve_session_id,
     transcripts_of,
     utc_minute,
@@ -63,7 +62,7 @@ class _MessagesArguments(SessionArguments, frozen=True):
 
 
 class _MessageArguments(SessionArguments, frozen=True):
-    id: Annotated[Text, Meta(description="The message's id, or the end of it that `search` shows.")] = ""
+    id: Annotated[Text, Meta(description="The message's id.")] = ""
     messageId: Annotated[AnyText, Meta(description="The same as id.")] = ""
     tools: Annotated[bool, Meta(description="Also what its calls gave back.")] = True
     offset: Offset = 0
@@ -89,8 +88,6 @@ def _messages(session: SessionCore, args: _MessagesArguments) -> OperationResult
     transcript, row = transcripts_of(session).find(id)
     if args.before and args.after:
         raise OperationError('"before" and "after" exclude each other', hint="Give one of them.")
-    before, after = (resolve_message_id(transcript, id, each) for each in (args.before, args.after))
-    args = msgspec.structs.replace(args, before=before, after=after)
     page, more = _page(transcript.messages(id, after=args.after), args)
     room = TokenRoom(args.tokens)
     newest_first = list(page) if args.after else list(page)[::-1]
@@ -150,7 +147,6 @@ def _message(session: SessionCore, args: _MessageArguments) -> OperationResult:
         raise OperationError('message needs the argument "id"', hint="`messages` and `search` tell the ids.")
     id = resolve_session_id(session, args)
     transcript, _ = transcripts_of(session).find(id)
-    wanted = resolve_message_id(transcript, id, wanted)
     message = next((each for each in transcript.messages(id) if each.id == wanted), None)
     if message is None:
         raise OperationError(

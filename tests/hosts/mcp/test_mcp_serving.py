@@ -70,9 +70,9 @@ def test_every_operation_answers_within_the_schema(hud: Hud, tmp_path: Path, mod
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        ({}, '"operation" is missing'),
-        ({"operation": "notes.ad", "text": "x"}, 'hud({"operation": "notes.add"'),
-        ({"operation": "notes.add", "txt": "x"}, 'Did you mean "text"?'),
+        ({}, '"tool" is missing'),
+        ({"tool": "notes.ad", "args": {"content": "x"}}, 'hud({"tool": "notes.add"'),
+        ({"tool": "notes.add", "args": {"note": "x"}}, 'Did you mean "content"?'),
         ({"tool": "notes.add", "args": {"content": ""}}, "Example: "),
     ],
 )
@@ -187,7 +187,7 @@ def test_an_earlier_task_of_the_project_is_offered_once(hud: Hud, tmp_path: Path
         page = (await client.read_resource("hud://current")).contents[0].text
         first = text(await client.call_tool("hud", {"tool": "snapshot"}))
         for words in (page, first):
-            assert 'hud({"operation": "task.resume", "session": "ses_1"}) takes it up' in words
+            assert 'hud({"tool": "task.resume", "args": {"session": "ses_1"}}) takes it up' in words
             assert "Secret plan" not in words
         assert "task.resume" not in text(await client.call_tool("hud", {"tool": "snapshot"}))
         taken = await client.call_tool("hud", {"tool": "task.resume", "args": {"session": "ses_1"}})

@@ -9,8 +9,8 @@ from pathlib import Path
 from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
 from plugin_clock import patient
 
-PRUNED = "[pruning]\nenabled = true\n"
-"""Settings with which old outputs leave the window, which they do not by default."""
+UNPRUNED = "[pruning]\nenabled = false\n"
+"""Settings for tests whose figures pruning would hide."""
 
 
 def written(

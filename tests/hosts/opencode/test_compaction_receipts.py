@@ -109,9 +109,8 @@ def test_the_agent_compacts_at_a_break_point_and_goes_on(
     host.prompt(session, "go on")
     host.prompt(session, "and on")
     base = hud_base(model.chats[-1])
-    for text in ("Move the gauges", "- Dials are drawn, too", "- The panel is 320 wide"):
+    for text in ("Move the gauges", "- Dials are drawn, too", "- The panel is 320 wide", "Half is moved."):
         assert text in base
-    assert "Half is moved." in model.chats[-1].text and "Half is moved." not in base, "it stands right behind"
     assert base.count("Needles are drawn, not bitmaps") == 1, "the summary repeats it, the base does not"
     assert "Dials are bitmaps" not in base
 
@@ -160,7 +159,7 @@ def test_undo_brings_the_dropped_messages_back(opencode: Hosts, model: ScriptedM
     assert host.summarize(session)
     model.play(uses(hud("notes.add", content="Learned after the second")), says("the third answer"))
     host.prompt(session, "the third words")
-    assert "Summary number 2." in model.chats[-2].text and "compacted 2 times" in hud_base(model.chats[-2])
+    assert "Summary number 2." in hud_base(model.chats[-2])
 
     code, plan, _ = cli(host, "undo", 2, "--session", session)
     assert code == 0 and "Nothing was done" in plan and len(model.chats) and "messages come back" in plan
@@ -307,7 +306,7 @@ def test_a_compaction_whose_model_fails_takes_nothing(
     model.play(says("the third answer"))
     host.prompt(session, "the third words")
     base = hud_base(model.chats[-1])
-    assert "A summary that held." in model.chats[-1].text and "- Dials are drawn, too" in base
+    assert "A summary that held." in base and "- Dials are drawn, too" in base
     assert len(facts(cli, host, "--session", session)["compactions"]) == 1
 
 

@@ -20,7 +20,7 @@ import { appendFileSync } from "node:fs";
 const untold = exchange;
 const asked = [];
 exchange = (path, body, ms) => {
-  if (path === "/v1/frame") asked.push((body.transcript ?? body.changes.at(-1).entries).at(-1).anchor);
+  if (path === "/v1/frame") asked.push(body.transcript.at(-1)?.anchor);
   return untold(path, body, ms);
 };
 export async function Witness() {

@@ -59,8 +59,8 @@ def test_the_hud_is_in_every_chat_call_and_in_no_title_call(
     ] == []
     assert {"hud", "memory", "hud_compact", "memory_compact"} <= set(chats[0].tools)
     parameters = next(found for tool in chats[0].body["tools"] if (found := parameters_of(tool, "hud")))
-    assert "required" not in parameters and "notes.add" in parameters["properties"]["operation"]["enum"]
-    assert all(one["description"] for one in parameters["properties"].values())
+    assert parameters["required"] == ["tool"]
+    assert parameters["properties"]["args"]["type"] == "object"
     texts = host.rows(
         "select data from part where session_id = ? and json_extract(data, '$.type') != 'tool'", session
     )

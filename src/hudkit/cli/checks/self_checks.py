@@ -19,7 +19,6 @@ from hudkit.cli.checks.check import CheckRow, Diagnosis, fail, good, gravest, wa
 from hudkit.cli.checks.environment import CheckEnvironment
 from hudkit.config import load
 from hudkit.daemon.client import greet
-from hudkit.daemon.socket_path import lock_holder, start_failure
 from hudkit.errors import StoreBusy, StoreError, StoreReadOnly
 from hudkit.hosts.wire import PROTOCOL, newer
 from hudkit.log.stores import open_log, verify_file
@@ -126,9 +125,6 @@ def _socket(here: CheckEnvironment) -> Diagnosis:
 
 def _daemon(here: CheckEnvironment) -> Diagnosis:
     if here.socket is None or not os.path.lexists(here.socket):
-        reason = _start_failure(here.socket) if here.socket else ""
-        if reason:
-            return fail(f"none runs, and the last one could not start: {reason}", "Mend that; a host tries it again")
         return good("none runs; a host starts it when it is needed")
     if not stat.S_ISSOCK(here.socket.lstat().st_mode):
         return fail(f"none can run: {here.socket} is not a socket", "Move it away")
@@ -136,11 +132,7 @@ def _daemon(here: CheckEnvironment) -> Diagnosis:
         return warn(f"{here.socket} was left behind: nobody listens", f"{_FIX}, or go on: the next daemon clears it")
     there = greet(here.socket, timeout=GREET_SECONDS)
     if there is None:
-        process = lock_holder(here.socket)
-        if process is not None:
-            hint = "A host's next daemon takes its place after 10 seconds without an answer; so does: hudkit serve"
-            return fail(f"the daemon (process {process}) hangs: it gives no answer", hint)
-        hint = "It is not a daemon: end the process that has the socket, the next daemon clears it"
+        hint = "It hangs, or is not a daemon: end the process that has the socket, the next daemon clears it"
         return fail(f"what listens on {here.socket} gives no answer of a daemon", hint)
     daemon_words = (
         f"version {there.version}, protocol {there.protocol}, process {there.pid}, up {_span(there.uptime_ms)}"
@@ -155,14 +147,6 @@ def _daemon(here: CheckEnvironment) -> Diagnosis:
             f"{daemon_words}: this hudkit speaks protocol {PROTOCOL}", "hudkit stop, then start OpenCode again"
         )
     return good(daemon_words)
-
-
-def _start_failure(socket: Path) -> str:
-    """Return why the daemon that was started last did not start, as one line; empty where it did."""
-    try:
-        return start_failure(socket).read_text("utf-8", "replace").strip().partition("\n")[0][:500]
-    except OSError:
-        return ""
 
 
 def _tokens(_: CheckEnvironment) -> Diagnosis:

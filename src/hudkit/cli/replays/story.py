@@ -193,7 +193,7 @@ def _caveats(day: SessionReport) -> Iterator[str]:
     )
     tools = (
         "What agents record themselves: this one had no hud tools. Rules and decisions (derived) were read from "
-        "plain words, which finds most, not all. The task shown is the session's first message."
+        "plain words, which finds most, not all. The task shown is the session's title."
     )
     good = "That the agent works better for it: a recording cannot tell."
     for text in (money, tools, good):

@@ -158,8 +158,8 @@ def _foreign(path: Path) -> StoreDamaged:
     return StoreDamaged(f"{path} is not an index of hudkit", hint="Name another file, or remove this one")
 
 
-BATCH_PASSAGES = 250
-BATCH_CHARACTERS = 500_000
+BATCH_PASSAGES = 1_000
+BATCH_CHARACTERS = 2_000_000
 """At which a batch is written: other writers wait no longer than for one."""
 
 RECENT = 8
@@ -225,13 +225,11 @@ class IndexWriter:
             work.sort(key=lambda item: -item[1].updated)
             total = 0
             for done, (transcript, row) in enumerate(work):
-                # A session with a message that is too large for this process does not keep the others waiting.
-                with suppress(MemoryError):
-                    for count in self._session(transcript, row):
-                        total += count
-                        progress(IndexProgress(done, len(work), total))
-                        if stop():
-                            return total
+                for count in self._session(transcript, row):
+                    total += count
+                    progress(IndexProgress(done, len(work), total))
+                    if stop():
+                        return total
             progress(IndexProgress(len(work), len(work), total))
             return total
 
