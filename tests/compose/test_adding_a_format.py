@@ -62,7 +62,7 @@ def test_the_page_adds_a_format_of_our_own(tmp_path: Path) -> None:
     assert tests != imported != changed
     (data / "test_data_round_trips.py").write_text(changed)
 
-    printed = run(tmp_path, "-m", "pytest", "-p", "no:cacheprovider", "tests/test_data_round_trips.py", "-k", "ascii")
+    printed = run(tmp_path, "-m", "pytest", "tests/test_data_round_trips.py", "-k", "ascii")
     assert int(re.findall(r"(\d+) passed", printed)[0]) >= 5, printed
     use = "from hudkit.compose.formats.registry import format_of; print(format_of('ascii').write(['é']))"
     assert run(tmp_path, "-c", use) == '["\\u00e9"]\n'
