@@ -285,8 +285,8 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def _refuse(self, request: CapturedRequest, refusal: Refusal) -> None:
         body = json.dumps(SHAPES[request.shape or "openai"].refusal(refusal)).encode()
-        self._send(refusal.status, body, refusal.headers)
-        self.close_connection = True
+        # Told as well as done: a client that keeps the connection would send its next request into its end.
+        self._send(refusal.status, body, {**refusal.headers, "connection": "close"})
 
     def _reply(self, request: CapturedRequest, reply: ScriptedReply) -> None:
         if not self.server.model.rest(reply.delay):
