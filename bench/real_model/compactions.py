@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.real_model.facts import Fact, facts_of, verdict
 from bench.real_model.server import ModelServer
-from bench.real_model.tool_calls import SYSTEM
+from bench.retention.spoken import SYSTEM
 from hudkit.api import Hud, HudSession
 from hudkit.context.compaction.summaries import summary_prompt
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.real_model.facts import Fact, facts_of, verdict
 from bench.real_model.server import ModelServer
-from bench.real_model.tool_calls import SYSTEM
+from bench.retention.spoken import SYSTEM
 from hudkit.api import Hud, HudSession
 from hudkit.hud.frame import Frame
 from hudkit.log.event import Origin

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from bench.real_model.server import ModelServer
+from bench.retention.spoken import SYSTEM
 from hudkit.api import Hud, HudSession
 from hudkit.log.event import Event
 from hudkit.tools import DEFINITIONS, reply
@@ -28,10 +29,6 @@ BEGUN = '<tool_call>\n{"name": "'
 MOST = 160
 """Tokens of an answer."""
 
-SYSTEM = (
-    "You are an agent that works in a project of the user's with tools. Keep to what the user asks, say what you "
-    "decide, and go on until the task is done."
-)
 BASH: dict[str, Any] = {
     "name": "bash",
     "description": "Runs a command in the project's directory and returns its output.",
@@ -141,7 +138,7 @@ def _asked(server: ModelServer, session: HudSession, request: Request, prompt: s
     before = session.state.seq
     try:
         call = json.loads(written.removeprefix("<tool_call>"))
-        name, arguments = str(call["name"]), call.get("arguments") or {}
+        name, arguments = str(call["name"]), dict(call.get("arguments") or {})
     except (ValueError, KeyError, AttributeError, TypeError):
         return Attempt("refused", written, "the call is not JSON")
     routed = _routed(name, arguments)
