@@ -8,6 +8,7 @@ page of the rooms and on MCP, where there is one port for all, over a connection
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import os
 import selectors
@@ -147,10 +148,12 @@ def _daemon(folder: Path) -> Iterator[tuple[int, int, Ask]]:
         while greet(path) is None:
             assert time.monotonic() < until and process.poll() is None, "the daemon does not answer"
             time.sleep(0.02)
-        session = {"host": "opencode", "session": "ses_1", "directory": str(folder)}
-        body = json.dumps({**session, "router": "hud", "arguments": {"tool": "help"}}).encode()
+        asked = itertools.count()
 
         def ask() -> None:
+            # One session may ask a hundred times a second; these are many people.
+            session = {"host": "opencode", "session": f"ses_{next(asked) // 500}", "directory": str(folder)}
+            body = json.dumps({**session, "router": "hud", "arguments": {"tool": "help"}}).encode()
             connection = DaemonConnection(path, _PATIENCE)
             status, _ = connection.exchange("/v1/tool", body)
             connection.close()

@@ -36,7 +36,7 @@ LEFT_OUT = re.compile(r"^(Index: |=+$|--- |\+\+\+ |@@ | def )")
 
 PLACES = (
     (r"\S*/data/hudkit/", "~/.local/share/hudkit/"),
-    (r"\S*/config/opencode/", "~/.config/opencode/"),
+    (r"\S*/config/(opencode|hudkit)/", r"~/.config/\1/"),
     (rf"\S*/{PROJECT}\b", f"~/{PROJECT}"),
     (r"\bses_\w+@\w+", "ses_e0383711"),
 )

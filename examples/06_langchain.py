@@ -28,7 +28,7 @@ class Fake(FakeMessagesListChatModel):
 
 def noting(operation: str, number: int, used: int, **args: str) -> AIMessage:
     """The model notes something down; so many tokens of its window are in use then."""
-    call = {"name": "hud", "args": {"tool": operation, "args": args}, "id": f"call_{number}", "type": "tool_call"}
+    call = {"name": "hud", "args": {"operation": operation, **args}, "id": f"call_{number}", "type": "tool_call"}
     usage = UsageMetadata(input_tokens=used, output_tokens=0, total_tokens=used)
     return AIMessage("", tool_calls=[call], usage_metadata=usage)
 
@@ -36,8 +36,8 @@ def noting(operation: str, number: int, used: int, **args: str) -> AIMessage:
 model = Fake(
     profile={"max_input_tokens": 32_000, "max_output_tokens": 4_000},
     responses=[
-        noting("task.set", 1, 2_000, description="Port the report to the new API"),
-        noting("decisions.record", 2, 30_000, summary="Amounts are integers in cents"),
+        noting("task.set", 1, 2_000, text="Port the report to the new API"),
+        noting("decisions.record", 2, 30_000, text="Amounts are integers in cents"),
         AIMessage("## Accomplished\nThe mapping is half done."),  # what it writes when its window is full
         AIMessage("The report is ported."),
     ],

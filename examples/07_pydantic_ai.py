@@ -11,8 +11,8 @@ from hudkit.hosts.pydantic_ai import HudCapability
 
 seen: list[str] = []
 script: list[ToolCallPart | TextPart] = [
-    ToolCallPart("hud", {"tool": "task.set", "args": {"description": "Make the uploader retry"}}),
-    ToolCallPart("hud", {"tool": "decisions.record", "args": {"summary": "Back off exponentially, five tries"}}),
+    ToolCallPart("hud", {"operation": "task.set", "text": "Make the uploader retry"}),
+    ToolCallPart("hud", {"operation": "decisions.record", "text": "Back off exponentially, five tries"}),
     ToolCallPart("read_file", {"path": "upload.py"}),
     TextPart("The uploader retries now."),
 ]

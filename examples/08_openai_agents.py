@@ -18,14 +18,14 @@ def read_file(path: str) -> str:
 
 
 def noted(operation: str, id: str, **args: str) -> list[TResponseOutputItem]:
-    return [function_call("hud", {"tool": operation, "args": args}, call_id=id)]
+    return [function_call("hud", {"operation": operation, **args}, call_id=id)]
 
 
 model = ScriptedModel(
     [
-        noted("task.set", "c1", description="Make the uploader retry"),
+        noted("task.set", "c1", text="Make the uploader retry"),
         [function_call("read_file", {"path": "uploader.py"}, call_id="c2")],
-        noted("decisions.record", "c3", summary="Back off exponentially, five tries"),
+        noted("decisions.record", "c3", text="Back off exponentially, five tries"),
         [assistant_message("I know what to do.")],
         [assistant_message("Done.")],
     ]

@@ -18,9 +18,7 @@ async def main() -> None:
             taken = await client.get_prompt("resume", {"session": "ses_1"})
             print(taken.messages[0].content.model_dump()["text"])
 
-            made = await client.call_tool(
-                "hud", {"tool": "steps.add", "args": {"description": "Back off, five tries"}}
-            )
+            made = await client.call_tool("hud", {"operation": "steps.add", "text": "Back off, five tries"})
             print(made.structured_content)
 
             page = await client.read_resource("hud://current")

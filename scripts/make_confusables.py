@@ -18,7 +18,7 @@ TARGETS = frozenset(string.ascii_letters + string.digits + ":()[]{}<>@#|'")
 HEAD = """\
 # Signs that look like others, of Unicode's table of confusables (UTS 39), version {version}; made by
 # scripts/make_confusables.py. What they look like, then the signs, each beginning with it.
-# (c) Unicode, Inc. Unicode data files are used under the Unicode License V3: https://www.unicode.org/license.txt
+# (c) 1991-2025 Unicode, Inc., under the Unicode License V3: confusables-LICENSE.txt, which lies beside this file.
 """
 
 

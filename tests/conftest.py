@@ -3,7 +3,6 @@ belong to which size of run, and the end of every process that a test has starte
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import subprocess
@@ -21,6 +20,7 @@ import watchdog
 from campaigns import Campaign
 from hudkit.api import Hud
 from opencode_binary import Unavailable, binary
+from ticking import Ticking
 
 settings.register_profile(
     "house", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
@@ -44,21 +44,6 @@ LOADS = {
 """Modules that start such programs by themselves, or load what they test from package registries."""
 _WATCHDOG: pytest.StashKey[subprocess.Popen[bytes]] = pytest.StashKey()
 WHOLLY_SLOW = re.compile(rb"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)
-
-
-class Ticking:
-    """Time and ids that count up."""
-
-    def __init__(self) -> None:
-        self._ids = itertools.count(1)
-        self.now = 1_795_000_000_000
-
-    def clock(self) -> int:
-        self.now += 1000
-        return self.now
-
-    def ids(self) -> str:
-        return f"01a00000-0000-7000-8000-{next(self._ids):012x}"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -136,7 +121,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     reports = [
         one for key in ("passed", "failed") for one in terminalreporter.stats.get(key, ()) if one.when == "call"
     ]
-    rounds = "; ".join(sorted(said for one in reports for key, said in one.user_properties if key == "rounds"))
+    properties = [one for report in reports for one in report.user_properties]
+    rounds = "; ".join(sorted(said for key, said in properties if key in ("rounds", "figures")))
     failed = sum(one.failed for one in reports)
     seed = config.getoption("--campaign-seed")
     lasted = sum(one.duration for one in reports)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 PATIENT = (
     ("const DEADLINE_MS = 200;", "const DEADLINE_MS = 60_000;"),
+    ("const FIRST_MS = 2_000;", "const FIRST_MS = 60_000;"),
+    ("const SUMMARY_MS = 4_000;", "const SUMMARY_MS = 60_000;"),
+    ("const GREETING_MS = 2_000;", "const GREETING_MS = 60_000;"),
     ("const PATIENT_MS = 5_000;", "const PATIENT_MS = 60_000;"),
     ("const READY_MS = 1_500;", "const READY_MS = 60_000;"),
     ("const TELLING_MS = 1_000;", "const TELLING_MS = 60_000;"),
@@ -14,8 +17,8 @@ PATIENT = (
 
 _BY_HAND = """
 // -- added by a test: a deadline passes while the file is there, 200 ms after both it and the question are; and how
-//    many questions are open
-import { existsSync as isThere } from "node:fs";
+//    many questions are open; the file FILE.silent is there while a daemon that is silent is greeted
+import { existsSync as isThere, rmSync as drop, writeFileSync as make } from "node:fs";
 const byTheClock = within;
 const asks = exchange;
 globalThis.hudkitAsking = 0;
@@ -27,13 +30,20 @@ exchange = async (...given) => {
     globalThis.hudkitAsking -= 1;
   }
 };
+const greets = greet;
+greet = async () => {
+  if (greeting) return;
+  make("FILE.silent", "");
+  await greets();
+  drop("FILE.silent", { force: true });
+};
 within = async (promise, ms) => {
   let ticks = 0;
   let watch;
   const passed = new Promise((_, reject) => {
     watch = setInterval(() => {
       ticks = isThere("FILE") ? ticks + 1 : 0;
-      if (ticks >= 10) reject(new NoAnswer("no answer within 200 ms"));
+      if (ticks >= 10) reject(new NoAnswer("no answer within 200 ms", true, true));
     }, 20);
   });
   try {

@@ -78,7 +78,7 @@ def _items(session: HudSession) -> None:
     compacted(session)
     assert {kind: getattr(session.state, kind) for kind in KINDS} == before
     shown = session.frame(used_tokens=20_000, limit_tokens=200_000, budget=300)
-    assert re.search(r"\+\d+ (older|more)", shown.text)
+    assert re.search(r"\+\d+( more)?: \w+\.list", shown.text)
     for operation, _, words in KINDS.values():
         said = session.call(operation.partition(".")[0] + ".list").text
         assert all(words.format(f"part {n}") in said for n in range(9)), operation

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 PATIENCE = 600.0
 """Seconds after which a wait is given up: then something is wrong, however busy the machine is."""
@@ -15,3 +17,13 @@ def until(holds: Callable[[], object], what: str = "it did not come about") -> N
     while not holds():
         assert time.monotonic() < end, what
         time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that ended and was not waited for does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"

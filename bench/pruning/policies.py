@@ -6,6 +6,7 @@ from bench.pruning.ride import Item, Make, Ride
 from hudkit.context.compaction.cost_model import CallCosts
 from hudkit.context.compaction.pruning import choose_pruning, prune_bounds, prune_candidates
 from hudkit.context.compaction.request_parts import CallOutput
+from hudkit.sections.call_history import FileUse
 
 
 def outputs(ride: Ride) -> list[Item]:
@@ -95,24 +96,32 @@ class Compress(Nothing):
 
 
 class Ours(Nothing):
-    """The rule of `hudkit.context.compaction`, with its defaults."""
+    """The rule of `hudkit.context.compaction`, with its defaults. Every second output is the only read of a file, and
+    stays: in the recorded day such reads have about half of the characters that tools bring."""
+
+    def __init__(self, min_used_percent: float = 50, protects: bool = True) -> None:
+        self.min_used_percent, self.protects = min_used_percent, protects
 
     def before(self, ride: Ride) -> None:
-        found, behind = [], 0
-        pruned = set()
+        found, behind, prompts = [], 0, 0
+        pruned, uses = set(), []
         for blocks, item in enumerate(reversed(ride.items)):
             if item.number >= 0:
-                found.append(CallOutput(item.key, "read", 4 * item.tokens, 4 * behind, blocks))
+                turns = prompts if self.protects else 99
+                found.append(CallOutput(item.key, "bash", 4 * item.tokens, 4 * behind, blocks, turns))
+                if self.protects is True and item.number % 2:
+                    uses.append(FileUse(str(item.number), item.key))
                 if item.stub:
                     pruned.add(item.key)
             behind += item.tokens
-        bounds = prune_bounds(ride.window, 8_000, 6_000)
+            prompts += item.user
+        bounds = prune_bounds(ride.window, None, None, self.min_used_percent)
         whole = sum(item.cost for item in ride.items) or 1
         retold = sum(min(item.cost, 500) if item.number >= 0 else item.cost for item in ride.items) / whole
         idle = ride.last is not None and ride.at - ride.last > ride.cache.ttl_ms
         calls = max(1, ride.calls)
         standing = CallCosts(ride.load, ride.fixed, *self.growth(ride), calls, ride.usable, retold, idle)
-        options = prune_candidates(found[::-1], pruned, (), bounds)
+        options = prune_candidates(found[::-1], pruned, bounds, uses=uses)
         choice = choose_pruning(options, standing, ride.cache, bounds)
         if choice:
             gone = {one.call for one in choice.outputs}
@@ -125,11 +134,15 @@ class Ours(Nothing):
         return sum(item.tokens for item in ride.items) / messages, (ride.load - ride.fixed) / messages
 
 
+BY_PRICE = "ours, by price alone"
+"""Our cost model without what protects the agent's work: all that is old may go, whatever the window holds."""
+
 POLICIES: dict[str, Make] = {
     "none": Nothing,
     "clear-tool-uses": ClearToolUses,
     "clear-tool-uses, 5k at least": lambda: ClearToolUses(at_least=5_000),
     "OpenCode 40k/20k": OpenCodePrune,
     "DCP compress at 100k": Compress,
+    BY_PRICE: lambda: Ours(min_used_percent=0, protects=False),
     "ours": Ours,
 }

@@ -20,8 +20,8 @@ from bench.real_model.server import ModelServer
 from bench.retention.spoken import SYSTEM
 from hudkit.api import Hud, HudSession
 from hudkit.log.event import Event
-from hudkit.tools import DEFINITIONS, reply
-from hudkit.tools.operation import find_operation
+from hudkit.tools import DEFINITIONS, is_operation_name, reply, resolve_operation
+from hudkit.tools.call_parsing import parse_call
 
 PROMPTS = Path(__file__).resolve().parents[1] / "tool_calls" / "prompts.md"
 BEGUN = '<tool_call>\n{"name": "'
@@ -154,13 +154,17 @@ def _asked(server: ModelServer, session: HudSession, request: Request, prompt: s
 
 def _routed(name: str, arguments: Any) -> tuple[str, Any] | None:
     """The router of a call and what it is sent, as our own loop has it."""
-    return (name, arguments) if name in ("hud", "memory") else None
+    if name in ("hud", "memory"):
+        return name, arguments
+    if is_operation_name(name) and isinstance(arguments, Mapping):
+        return "hud", {**arguments, "operation": name}
+    return None
 
 
 def _fits(answer: Sequence[Expected], events: Sequence[Event], arguments: Mapping[str, Any]) -> bool:
     """Whether a call did all that was asked, and nothing else."""
     if all(one.reads for one in answer):
-        named = find_operation(str(arguments.get("operation") or arguments.get("tool") or ""))
+        named = resolve_operation(*parse_call(arguments))
         told = json.dumps(arguments, ensure_ascii=False).casefold()
         return not events and any(
             named is not None and named.name == one.type and all(word in told for word in one.words) for one in answer

@@ -26,7 +26,7 @@ _OVER = re.compile(
     r"|\bcompleted?\b|\bleft:",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"\n|(?<=[.;])\s")
+_CLAUSE = re.compile(r"\n|(?<=[.;·])\s")
 _TAG = re.compile(r"</?(?:message|content|tool_call|human|ai|tool)\b[^>]*>")
 _HUD = re.compile(r"<hud>.*?</hud>", re.DOTALL)
 _ENDED = re.compile(r"<over>.*?</over>", re.DOTALL)

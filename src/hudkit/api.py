@@ -42,6 +42,9 @@ if TYPE_CHECKING:  # reading messages costs time to import, and many programs re
     from hudkit.transcripts.search import PastSessions
 
 
+_NEAR_END = 32
+"""Messages at the end of a transcript among which the last one of the call before is, as a rule."""
+
 _CHUNK, _MAX_CHUNKS = 1_000, 5
 """Events that are read at once to find what a host took back, and how often where its history may be cut in front."""
 
@@ -146,10 +149,10 @@ class HudSession(SessionCore):
         from hudkit.ingest.reverts import find_history_change, message_name
 
         names = self._message_names
+        if self._is_as_it_was(anchors):
+            return ()
         transcript = [names.get(anchor) or message_name(anchor) for anchor in anchors]
         present = {*anchors, *transcript}
-        if self._is_as_it_was(present):
-            return ()
 
         def decide(state: HudState) -> Sequence[Payload]:
             events = self._last_events(state.seq, present, whole=whole)
@@ -201,19 +204,21 @@ class HudSession(SessionCore):
 
         return self._message_names.get(anchor) or message_name(anchor)
 
-    def _is_as_it_was(self, present: Collection[str]) -> bool:
+    def _is_as_it_was(self, anchors: Sequence[str]) -> bool:
         """Whether the last call's last message and what was told since are there, and nothing that was taken back:
-        as a rule, and then the log need not be read."""
+        as a rule, and then neither the log is read nor every anchor."""
         from hudkit.ingest.reverts import event_message
 
         state = self.state
         last = state.window.call.anchor if state.window.call is not None else ""
-        if last and last not in present and self._name_of(last) not in present:
-            return False
-        if any(name in present for revert in state.reverts.last for name in revert.messages):
-            return False
-        names = map(event_message, self.events(after=state.window.call_seq))
-        return all(not name or name in present for name in names)
+        reverted = {name for revert in state.reverts.last for name in revert.messages}
+        told_by = {event_message(event) for event in self.events(after=state.window.call_seq)} - {""}
+        is_last_there = not last or last in anchors[-_NEAR_END:] or last in anchors
+        if is_last_there and not reverted and not told_by:
+            return True
+        present = {*anchors, *map(self._name_of, anchors)}
+        is_last_there = is_last_there or self._name_of(last) in present
+        return is_last_there and reverted.isdisjoint(present) and told_by <= present
 
     def _last_events(self, last: int, present: Collection[str], *, whole: bool) -> tuple[Event, ...]:
         """The session's last events, back to before a message that is there; all where the history is `whole`."""
@@ -476,6 +481,10 @@ class TranscriptIngester:
             self._first_seen.observe(self.session.events(after=self._first_seen.seq))
         return self._first_seen.of(keys, now)
 
+    def other_versions(self, key: str) -> list[int]:
+        """Return when the other versions of a message were first seen (Unix ms), by its `version_key`."""
+        return self._first_seen.other_versions(key)
+
     def time_drafts(self) -> tuple[EventDraft, ...]:
         """Return drafts that keep these times, to be appended behind those of the batch."""
         unrecorded = self._first_seen.unrecorded()
@@ -546,8 +555,22 @@ class TranscriptIngester:
     def _catch_up(self) -> None:
         from hudkit.ingest import observe
 
+        if self._known.facts is None and not self._known.seq:
+            self._known = self._taken_up()
+            return
         events = tuple(self.session.events(after=self._known.seq))
         self._known = observe(self._known, events, self.session.state)
+
+    def _taken_up(self) -> IngestState:
+        """What is known of a session that this process meets for the first time: the state of a long log comes from a
+        snapshot, and of most events only the ids are read."""
+        from hudkit.ingest import COMPACTION_TYPES, take_up
+
+        session = self.session
+        state = session.state
+        last = session.log.last_seq_of(session.id, COMPACTION_TYPES, upto=state.seq)
+        compaction = next(session.events(after=last - 1, upto=last), None) if last else None
+        return take_up(self._known, session.log.event_ids(session.id, upto=state.seq), compaction, state)
 
     def _drafts(self, events: Iterable[IngestEvent]) -> tuple[EventDraft, ...]:
         """The session's own id, time and turn for what an event leaves open."""

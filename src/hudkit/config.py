@@ -44,16 +44,16 @@ class BandSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SectionLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many items of each section a frame shows at most (000); the others are counted."""
+    """How many items of each section a frame shows at most, however much room there is; the others are counted."""
 
-    decisions: Annotated[_Items, Meta(description="decisions shown")] = 10
-    notes: Annotated[_Items, Meta(description="notes shown")] = 20
-    files: Annotated[_Items, Meta(description="files shown")] = 15
-    blockers: Annotated[_Items, Meta(description="blockers shown")] = 10
-    steps: Annotated[_Items, Meta(description="steps shown")] = 10
-    constraints: Annotated[_Items, Meta(description="constraints shown")] = 20
-    errors: Annotated[_Items, Meta(description="errors shown")] = 5
-    todos: Annotated[_Items, Meta(description="todos of the host shown")] = 10
+    decisions: Annotated[_Items, Meta(description="decisions shown at most")] = 1000
+    notes: Annotated[_Items, Meta(description="notes shown at most")] = 1000
+    files: Annotated[_Items, Meta(description="files shown at most")] = 1000
+    blockers: Annotated[_Items, Meta(description="blockers shown at most")] = 1000
+    steps: Annotated[_Items, Meta(description="steps shown at most")] = 1000
+    constraints: Annotated[_Items, Meta(description="constraints shown at most")] = 1000
+    errors: Annotated[_Items, Meta(description="errors shown at most")] = 1000
+    todos: Annotated[_Items, Meta(description="todos of the host shown at most")] = 1000
 
 
 class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,6 +62,15 @@ class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     percent: Annotated[_Percent, Meta(description="share of the window that a frame may have, in percent")] = 2
     min_tokens: Annotated[_BudgetTokens, Meta(description="tokens that a frame may have in a small window")] = 300
     max_tokens: Annotated[_BudgetTokens, Meta(description="tokens that a frame may have in a large window")] = 1500
+    digest_tokens: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000,
+            description="tokens at most of the line that says, at the start of a turn, what holds of that which "
+            "changed since the base; 0: no such line",
+        ),
+    ] = 120
 
     def __post_init__(self) -> None:
         if self.min_tokens > self.max_tokens:
@@ -86,15 +95,21 @@ class CacheSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PruningSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which old tool outputs become one line, where that saves more than it costs; the host keeps the outputs."""
 
-    enabled: Annotated[bool, Meta(description="whether old tool outputs may leave the window")] = True
+    enabled: Annotated[bool, Meta(description="whether old tool outputs may leave the window")] = False
+    min_used_percent: Annotated[
+        _Percent, Meta(description="percent of the window in use below which nothing is pruned")
+    ] = 50
     protected_tokens: Annotated[
-        _WindowTokens,
-        Meta(description="tokens at the end of the transcript that are left alone, at most a twelfth of the window"),
-    ] = 8_000
+        _WindowTokens | None,
+        Meta(
+            description="tokens at the end of the transcript that are left alone; "
+            "not set: 8,000, at most a twelfth of the window"
+        ),
+    ] = None
     min_freed_tokens: Annotated[
-        Annotated[int, Meta(ge=1, le=10_000_000)],
-        Meta(description="tokens that one pruning has to free, at most an eighth of the window"),
-    ] = 6_000
+        Annotated[int, Meta(ge=1, le=10_000_000)] | None,
+        Meta(description="tokens that one pruning has to free; not set: 6,000, at most an eighth of the window"),
+    ] = None
     tools: Annotated[
         tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...],
         Meta(description='further tools whose outputs stay; a name that ends in "*" means every tool that begins so'),
@@ -124,6 +139,15 @@ class CompactionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     cooldown_calls: Annotated[
         int, Meta(ge=0, le=1_000, description="model calls after a compaction before the agent may compact again")
     ] = 5
+    idle_compactions: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000,
+            description="compactions without an edited file, a finished step or a commit after which the agent is "
+            "told so; 0: never",
+        ),
+    ] = 3
 
 
 class CustomSectionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -157,13 +181,13 @@ class MemorySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BackupSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Copies of the log beside it."""
+    """Copies of the log and of the agent's databases, each beside its file."""
 
     every_hours: Annotated[
-        float, Meta(ge=0, le=8_760, description="hours after which a running daemon backs the log up again; 0: never")
+        float, Meta(ge=0, le=8_760, description="hours after which a running daemon backs up again; 0: never")
     ] = 0
     keep: Annotated[
-        int, Meta(ge=1, le=1_000, description="backups that stay beside the log; the oldest are removed")
+        int, Meta(ge=1, le=1_000, description="backups that stay beside each file; the oldest are removed")
     ] = 7
 
 

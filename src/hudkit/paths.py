@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,14 @@ def index_path(log: Path) -> Path:
 def conversations_path(log: Path) -> Path:
     """Return where conversations of hosts that keep none are kept: `hudkit.conversations.db` beside `hudkit.db`."""
     return log.absolute().with_name(f"{log.stem}.conversations.db")
+
+
+def spare_name(socket: Path) -> str:
+    """Return the name of the socket, in the user's directory among the temporary files, that is used where one cannot
+    be made at `socket`: its path is too long, or the home is read-only."""
+    from hashlib import blake2b
+
+    return f"{blake2b(os.fsencode(socket), digest_size=6).hexdigest()}.sock"
 
 
 def user_config() -> Path:
@@ -117,7 +126,7 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("log", "hudkit.db.mark", "the high-water mark: numbers and digests", "none"),
     OwnFile("log", "hudkit.db.backup-*", "copies that `hudkit backup` made", "named"),
     OwnFile("log", "hudkit.db*.part-*", "what a backup or repair that was cut off left", "named"),
-    OwnFile("log", "hudkit.db.before-*", "the log as it was before a repair or a restore", "named"),
+    OwnFile("log", "hudkit.db.before-*", "the log before a repair or a restore; what another database left", "named"),
     OwnFile("log", "hudkit.db.v*.bak*", "the log as it was before its schema changed", "named"),
     OwnFile("log", "hudkit.search.db*", "passages of transcripts, for search", "removed"),
     OwnFile("log", "hudkit.conversations.db", "what was said in programs, as frameworks hand it over", "removed"),
@@ -128,9 +137,12 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("log", "token", "the token of the daemon's pages", "none"),
     OwnFile("data", "sessions.db", "transcripts of our own agent, what files were before it changed them", "removed"),
     OwnFile("data", "sessions.db-*", "what SQLite keeps beside them", "removed"),
+    OwnFile("data", "sessions.db.*-*", "copies of them by backup, or before a restore", "named"),
     OwnFile("data", "sessions.db.claims/*", "locks, named by digests", "none"),
     OwnFile("data", "requests.db", "what our own agent sent to a model", "removed"),
     OwnFile("data", "requests.db-*", "what SQLite keeps beside it", "removed"),
+    OwnFile("data", "requests.db.*-*", "copies of it by backup, or before a restore", "named"),
+    OwnFile("data", "outputs/*.txt", "outputs of our own agent's tools that were too long for a model", "removed"),
     OwnFile("data", "worlds/*.db", "the logs of the rooms' worlds", "removed"),
     OwnFile("data", "worlds/*.db-*", "what SQLite keeps beside them", "removed"),
     OwnFile("data", "worlds/*.db.mark", "their high-water marks", "none"),
@@ -140,6 +152,7 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("data", "mcp-token", "the token of the MCP server over HTTP", "none"),
     OwnFile("data", "trusted-sections", "digests of sections that you trusted", "none"),
     OwnFile("data", "trusted-plugins", "digests of plugins that you trusted", "none"),
+    OwnFile("data", "frames/*.json*", "the last frame of each session of OpenCode, for its next start", "removed"),
     OwnFile("data", "plugins/opencode/hudkit.js", "the plugin that `hudkit install` wrote", "none"),
     OwnFile("data", "install/*.json", "what `hudkit install` changed", "none"),
     OwnFile("data", "run/daemon.sock*", "the daemon's socket and its lock", "none"),
@@ -155,8 +168,15 @@ def own_files(data: Path, log: Path) -> Iterator[tuple[OwnFile, Path]]:
         folder = data if kind.folder == "data" else log.absolute().parent
         pattern = kind.pattern
         if kind.folder == "log":
-            pattern = pattern.replace("hudkit.search.db", index_path(log).name).replace("hudkit.db", log.name)
-            pattern = pattern.replace("hudkit.conversations.db", conversations_path(log).name)
+            # A log may have any name, and a name may hold what is a pattern elsewhere.
+            names = {
+                "hudkit.search.db": index_path(log).name,
+                "hudkit.conversations.db": conversations_path(log).name,
+                "hudkit.db": log.name,
+            }
+            stands_for = next((name for name in names if pattern.startswith(name)), "")
+            if stands_for:
+                pattern = glob.escape(names[stands_for]) + pattern[len(stands_for) :]
         for path in sorted(folder.glob(pattern)):
             if path not in seen and (path.is_symlink() or not path.is_dir()):
                 seen.add(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from abuse_oracles import check_apart, check_frame, check_log, check_refusal, fill
 
 from hudkit import Hud
+from hudkit.compose import visible
 from hudkit.log.stores import open_log
 from hudkit.transcripts import OwnTranscript
 from hudkit.transcripts.search import open_past_sessions
@@ -79,12 +81,33 @@ def test_no_pattern_names_a_session(hud: Hud, asked: str, operation: str) -> Non
     hud.session("ses_alpha").call("notes.add", {"content": "the harvest is on Monday"})
     session = hud.session("ses_beta")
     session.call("notes.add", {"content": "mine"})
+    answers = []
     for id in (asked, "ses_unknown"):
         arguments = {"session": id, "id": "x"} if operation in ("message", "output") else {"session": id}
         text = session.tool("memory", {"tool": operation, "args": arguments})
         check_refusal(text)
-        assert "harvest" not in text
+        assert "harvest" not in text and "ses_alpha" not in text
+        answers.append(re.sub(r"[^a-z ]+", "", text.split(". ")[-1].replace(id, "").replace(visible(id), "")))
+    assert answers[0] == answers[1], "as of a session that nobody has: nothing tells that there is one like it"
     check_apart(check_frame(session), "harvest")
+
+
+def test_what_is_of_another_session_is_in_no_page_of_ones_own(hud: Hud) -> None:
+    """C3: a cursor, an event's number and a message's id of another session, and the numbers beside ones own."""
+    other = hud.session("ses_alpha")
+    for n in range(30):
+        other.call("notes.add", {"content": f"the harvest is on Monday {n}"})
+    other.ingest([{"id": "m_alpha", "role": "user", "text": "harvest it", "time": 1_795_000_000_000}])
+    session = hud.session("ses_beta")
+    session.call("notes.add", {"content": "mine"})
+    session.ingest([{"id": "m_beta", "role": "user", "text": "hello", "time": 1_795_000_000_000}])
+    for arguments in (
+        *({"tool": "history", "args": {"before": n}} for n in (2, 5, 30, 31)),
+        *({"tool": "message", "args": {"id": id}} for id in ("m_alpha", "1", "2", "m_beta2")),
+        *({"tool": "messages", "args": {edge: "m_alpha"}} for edge in ("before", "after")),
+        *({"tool": "hud", "args": {"operation": "notes.list", "skip": n}} for n in (0, 1, 29)),
+    ):
+        assert "harvest" not in session.tool("memory", arguments), arguments
 
 
 @pytest.mark.parametrize("asked", ["*", "%", "session:*", "harv*", "har%", '"', "NEAR(a b)", "text:harvest"])
@@ -92,8 +115,13 @@ def test_a_search_takes_no_pattern(hud: Hud, asked: str) -> None:
     """C3"""
     hud.session("ses_alpha").call("notes.add", {"content": "the harvest is on Monday"})
     session = hud.session("ses_beta")
-    filtered = session.tool("memory", {"tool": "search", "args": {"query": "harvest", "session": asked}})
-    assert "Monday" not in filtered
+
+    def found(text: str, of: str) -> str:
+        return session.tool("memory", {"tool": "search", "args": {"query": text, "session": of}})
+
+    assert "Monday" in found("harvest", "ses_alpha"), "by its id, it is found"
+    assert "Monday" not in found("harvest", asked)
+    assert asked == "text:harvest" or "Monday" not in found(asked, "ses_beta")
 
 
 def test_sessions_of_two_directories_of_one_name_are_apart(hud: Hud, tmp_path: Path) -> None:

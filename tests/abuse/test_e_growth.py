@@ -10,11 +10,15 @@ import msgspec
 import pytest
 from abuse_oracles import check_frame, check_log, check_refusal
 
+from campaigns import Campaign
 from hudkit import Hud
 from hudkit.daemon.handlers import RequestHandlers
 from hudkit.log import Event
 from hudkit.log.payloads import SectionReplace
 from hudkit.log.stores import MemoryLog
+
+GROWTH = Campaign("growth", quick=20_000, full=100_000)
+"""Notes, and as many files."""
 
 
 @pytest.fixture
@@ -77,12 +81,13 @@ def test_a_note_of_more_than_four_kibibytes_is_refused_and_not_cut(hud: Hud) -> 
     assert session.state.seq == 0
 
 
+@GROWTH
 @pytest.mark.slow
-def test_ten_thousand_notes_and_files_fit_the_budget(hud: Hud) -> None:
+def test_many_notes_and_files_fit_the_budget(hud: Hud) -> None:
     """E5"""
     session = hud.session("ses_1")
-    session.append(SectionReplace("notes", tuple(f"note {n}" for n in range(5_000))))
-    session.append(SectionReplace("files", tuple(f"src/file_{n}.py" for n in range(5_000))))
+    session.append(SectionReplace("notes", tuple(f"note {n}" for n in range(GROWTH.rounds))))
+    session.append(SectionReplace("files", tuple(f"src/file_{n}.py" for n in range(GROWTH.rounds))))
     frame = check_frame(session)
     assert frame.tokens <= 1_500
     assert len(session.tool("hud", {"tool": "notes.list"})) < 10_000

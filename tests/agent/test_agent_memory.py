@@ -47,9 +47,13 @@ def commands(count: int) -> list[ScriptedReply]:
 
 async def pruned_session(place: Path) -> tuple[str, list[str], dict[str, str]]:
     """The id of a session with pruned outputs, its stubs, and all outputs by call."""
-    model = InProcessModel([*commands(12), says("done")], window=ROOMY)
-    async with opened(place, model, settings=replace(QUICK, compact=False), plugins=hud_of(place)) as loop:
-        await loop.prompt("go")
+    turns = [commands(12), *([uses(ScriptedCall("bash", {"command": "true"}))] for _ in range(8))]
+    model = InProcessModel([reply for turn in turns for reply in (*turn, says("done"))], window=ROOMY)
+    async with opened(
+        place, model, settings=replace(QUICK, compact=False, prune=True), plugins=hud_of(place)
+    ) as loop:
+        for _ in turns:
+            await loop.prompt("go")
         stubs = [match[0] for match in STUB.finditer(str(model.port_requests[-1].messages))]
         return loop.id, stubs, outputs(loop, "bash")
 
@@ -68,6 +72,21 @@ async def test_the_call_in_each_stub_gets_the_exact_output_also_after_a_restart(
             page, following = recovered_output(answers[-1])
             text += page
         assert text == before[match[2]] and len(text) == int(match[1].replace(",", ""))
+
+
+async def test_an_operation_called_as_a_tool_is_carried_out(tmp_path: Path) -> None:
+    calls = [
+        ScriptedCall("notes.add", {"text": "Tokens live 7 days"}),
+        ScriptedCall("add_step", {"step": "Write the tests"}),
+        ScriptedCall("decisions.record", {"operation": "decisions.record", "text": "Use JWT"}),
+    ]
+    model = InProcessModel([uses(*calls), uses(ScriptedCall("write_file", {"path": "a"})), says("done")])
+    async with opened(tmp_path, model, plugins=hud_of(tmp_path)) as loop:
+        await loop.prompt("Keep it.")
+        answers = {name: next(iter(outputs(loop, name).values())) for name in ("notes.add", "add_step")}
+        (refused,) = [part.error for part in loop.messages[2].parts if isinstance(part, StoredCall)]
+    assert answers["notes.add"].startswith("Added note n1") and answers["add_step"].startswith("Added step s1")
+    assert "there is no tool 'write_file' here" in refused, "a name that other hosts have for a tool"
 
 
 async def test_nothing_is_pruned_where_the_agent_could_not_get_it_back(tmp_path: Path) -> None:

@@ -273,11 +273,14 @@ async def test_old_outputs_leave_the_window_where_that_pays(tmp_path: Path) -> N
     def step(n: int) -> Callable[[CapturedRequest], Said]:
         return lambda _: uses(ScriptedCall("bash", {"command": f"seq {n} {n + 3000}"}))
 
-    model = InProcessModel([*(step(n) for n in range(12)), says("done")], window=Window(60_000, 8_000, None, "host"))
+    small_steps = [uses(ScriptedCall("bash", {"command": f"seq {n}"})) for n in range(10)]
+    work = [*map(step, range(9)), says("done"), *(each for small in small_steps for each in (small, says("done")))]
+    model = InProcessModel(work, window=Window(60_000, 8_000, None, "host"))
     hud = [("hud", hud_plugin(tmp_path / "data" / "hudkit.db"))]
-    async with opened(tmp_path, model, settings=replace(QUICK, compact=False), plugins=hud) as loop:
+    async with opened(tmp_path, model, settings=replace(QUICK, compact=False, prune=True), plugins=hud) as loop:
         events = loop.events()
-        await loop.prompt("go")
+        for _ in range(11):
+            await loop.prompt("go")
         pruned = [id for one in events.take() if isinstance(one, told.OutputsPruned) for id in one.calls]
         assert pruned
         assert "[pruned: bash" in str(model.port_requests[-1].messages)

@@ -17,8 +17,8 @@ from hudkit.tokens import Window
 pytestmark = pytest.mark.anyio
 
 
-async def played(folder: Path, settings: str, model: InProcessModel) -> list[str]:
-    """The types of the events of one prompt, in a loop with the user's settings (TOML)."""
+async def played(folder: Path, settings: str, model: InProcessModel, prompts: int = 1) -> list[str]:
+    """The types of the events of so many prompts, in a loop with the user's settings (TOML)."""
     user = folder / "config.toml"
     user.write_text(settings)
     options = LoopOptions(
@@ -31,8 +31,9 @@ async def played(folder: Path, settings: str, model: InProcessModel) -> list[str
     loop = await AgentLoop.open(project, model, data=folder / "data", options=options)
     try:
         events = loop.events()
-        ended = await loop.prompt("work through it")
-        assert ended.reason == "done", ended.error
+        for _ in range(prompts):
+            ended = await loop.prompt("work through it")
+            assert ended.reason == "done", ended.error
         return [type(event).__name__ for event in events.take()]
     finally:
         await loop.close()
@@ -65,19 +66,27 @@ def test_the_bound_of_a_useful_compaction_is_defined_once() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "pruned"),
-    [("", True), ('[pruning]\ntools = ["grep"]\n', True), ('[pruning]\ntools = ["ba*"]\n', False)],
+    [
+        ("", False),
+        ("[pruning]\nenabled = true\n", True),
+        ('[pruning]\nenabled = true\ntools = ["grep"]\n', True),
+        ('[pruning]\nenabled = true\ntools = ["ba*"]\n', False),
+        ("[pruning]\nenabled = true\nprotected_tokens = 40000\n", False),
+        ("[pruning]\nenabled = true\nmin_used_percent = 99\n", False),
+    ],
 )
-async def test_outputs_of_the_tools_that_the_user_lists_stay(tmp_path: Path, settings: str, pruned: bool) -> None:
+async def test_old_outputs_leave_the_window_as_the_user_wants(tmp_path: Path, settings: str, pruned: bool) -> None:
     number = 0
 
     def answer(_: object) -> ScriptedReply:
         nonlocal number
         number += 1
-        if number > 12:
+        if number > 8 and number % 2:
             return ScriptedReply("done")
-        return ScriptedReply("more", (ScriptedCall("bash", {"command": f"seq {number} 2500"}),))
+        lines = 2500 if number < 9 else 3
+        return ScriptedReply("more", (ScriptedCall("bash", {"command": f"seq {lines}; echo {number}"}),))
 
     model = InProcessModel(answer, window=Window(40_000, 2_000, None, "host"))
-    events = await played(tmp_path, "[overflow]\nauto = false\n" + settings, model)
+    events = await played(tmp_path, "[overflow]\nauto = false\n" + settings, model, prompts=14)
     assert ("OutputsPruned" in events) is pruned
     assert ("[pruned: bash" in str(model.port_requests[-1].messages)) is pruned

@@ -19,6 +19,7 @@ from hudkit.agent.hud_hooks import to_ingest_message
 from hudkit.agent.request_builder import (
     COMPACTION_QUESTION,
     CONTINUATION,
+    UNANSWERED,
     part_lookup,
     to_chat_messages,
     to_model_messages,
@@ -189,6 +190,7 @@ def test_what_is_visible_is_sent_once_in_its_order_and_nothing_else(messages: tu
     said = told(asked(messages))
     if said and said[0] == ("user", CONTINUATION):
         said = said[1:]
+    said = [piece for piece in said if piece != ("text", UNANSWERED)]
     assert merged(said) == merged(expected(message_history.visible_messages(messages)))
 
 
@@ -196,6 +198,21 @@ def test_what_is_visible_is_sent_once_in_its_order_and_nothing_else(messages: tu
 def test_every_server_takes_the_request(messages: tuple[r.StoredMessage, ...]) -> None:
     said = asked(messages)
     assert not said or order_fault(CompletionRequest((), said)) == ""
+    assert not [after for before, after in itertools.pairwise(said) if is_unanswered(before, after)]
+
+
+@given(transcripts())
+def test_a_question_behind_the_messages_follows_words_of_the_model(messages: tuple[r.StoredMessage, ...]) -> None:
+    """As the one for a summary does."""
+    seen = message_history.visible_messages(messages)
+    question = UserMessage((TextContent("Sum it up."),))
+    said = to_model_messages(to_chat_messages(seen), part_lookup(seen), more=(question,))
+    assert said[-1] == question and not [one for one in itertools.pairwise(said) if is_unanswered(*one)]
+
+
+def is_unanswered(before: Any, after: Any) -> bool:
+    """Whether words of the user follow others or results: Mistral's chat templates refuse that."""
+    return isinstance(after, UserMessage) and not isinstance(before, AssistantMessage)
 
 
 @given(transcripts(compactions=False), st.data())

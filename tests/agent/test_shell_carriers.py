@@ -206,6 +206,18 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
         ("find . -name '*.py'", "find . -type f -newer x"),
     ),
+    "eslint": (
+        ("eslint -c x.js src", "eslint --config x src", "eslint --rulesdir x src", "eslint -f ./x src"),
+        ("eslint src",),
+    ),
+    "prettier": (("prettier --plugin ./x f", "prettier --config x f"), ("prettier --check src",)),
+    "mypy": (("mypy --config-file x src",), ("mypy src",)),
+    "pylint": (("pylint --init-hook x src", "pylint --load-plugins x src"), ("pylint src",)),
+    "sphinx-build": (
+        ("sphinx-build -c x docs out", "sphinx-build -D extensions=x docs out"),
+        ("sphinx-build docs out",),
+    ),
+    "tcpdump": (("tcpdump -z rm -r x", "tcpdump -w f"), ("tcpdump -r x",)),
     "fd": (("fd -x rm", "fd --exec rm", "fdfind -X rm"), ("fd x",)),
     "sort": (
         (
@@ -434,6 +446,10 @@ def test_a_rule_that_writes_it_out_covers_it(rule: str, command: str) -> None:
         "env -u GIT_CONFIG_COUNT rm x",
         "unset GIT_CONFIG_COUNT; rm x",
         "env -S 'rm x'",
+        "env - rm x",
+        "env -u A - A=1 rm x",
+        "time -o out rm x",
+        "sh -c 'time -v rm x'",
         "timeout $X rm",
         # what is one word to us and another to bash
         "git {push,origin}",

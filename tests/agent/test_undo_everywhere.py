@@ -203,6 +203,34 @@ def test_undo_behind_a_compaction_takes_files_todos_and_the_hud_back(tmp_path: P
         session.do(lambda loop: loop.redo())
 
 
+def test_an_undo_of_the_first_prompt_takes_the_title_that_it_gave_the_session(tmp_path: Path) -> None:
+    session = Session(tmp_path)
+
+    def titles() -> tuple[str, str]:
+        async def look(loop: AgentLoop) -> str:
+            stored = loop.setup.store.session(loop.id)
+            return stored.title if stored is not None else ""
+
+        kept = session.do(look)
+        with Hud.open(tmp_path / "hud.db") as log:
+            key = next(key for key in log.sessions() if key.startswith("session/"))
+            return kept, log.session(key).state.session.title
+
+    session.model.play(uses(WORK["note"](1)), says("First."))
+    session.do(lambda loop: loop.prompt("Use floats only in the shop."))
+    assert titles() == ("Use floats only in the shop.",) * 2
+    undone = session.do(lambda loop: loop.undo())
+    assert undone.not_undone == (), "the note is taken back, too"
+    assert titles() == ("", "")
+    session.do(lambda loop: loop.redo())
+    assert titles() == ("Use floats only in the shop.",) * 2
+    session.do(lambda loop: loop.undo())
+    session.model.play(says("Second."))
+    session.do(lambda loop: loop.prompt("Now what?"))
+    assert titles() == ("Now what?",) * 2
+    assert "floats" not in str(session.model.port_requests[-1])
+
+
 def test_an_undo_that_was_cut_off_before_it_was_told_is_told_when_the_session_is_opened(tmp_path: Path) -> None:
     session = Session(tmp_path)
     session.model.play(says("First."))

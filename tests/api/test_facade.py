@@ -6,7 +6,6 @@ import itertools
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +15,7 @@ from hudkit.config import BudgetSettings, SectionLimits, Settings
 from hudkit.errors import ConfigError, OperationError, StoreError
 from hudkit.log import Origin
 from hudkit.log.payloads import NoteAdd, TaskSet
-
-if TYPE_CHECKING:
-    from conftest import Ticking  # several folders have a conftest
+from ticking import Ticking
 
 
 class Words:

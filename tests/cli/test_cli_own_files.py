@@ -21,6 +21,8 @@ Run = Callable[..., tuple[int, str, str]]
 SECRET = "plum_dumpling_42"
 SCRIPT = f"""
 [[answer]]
+calls = [{{ name = "bash", arguments = {{ command = "cat a.txt; seq 40000; printf 'plum_dump%s\\n' ling_42" }} }}]
+[[answer]]
 text = "I saw {SECRET}."
 calls = [{{ name = "read", arguments = {{ path = "a.txt" }} }}]
 [[answer]]
@@ -47,6 +49,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hudkit: Run) -> Path:
     (tmp_path / "script.toml").write_text(SCRIPT)
     code, _, err = hudkit("run", "--yes", "--script", tmp_path / "script.toml", f"Use {SECRET}")
     assert (code, (project / "a.txt").read_text()) == (0, f"now {SECRET}"), err
+    assert hudkit("memory", "search", "plum")[0] == 0
     assert hudkit("rooms", "new", "hall")[0] == 0
     code, _, err = hudkit("rooms", "say", "Maren", f"The word is {SECRET}", "--world", "hall")
     assert code == 0, err
@@ -57,6 +60,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hudkit: Run) -> Path:
     (data / "daemon.log").write_text(f"one\n{SECRET}\nthree\n")
     (data / "exports").mkdir(exist_ok=True)
     (data / "exports/ses_9.json").write_text(json.dumps({"notes": [f"x {SECRET} y"], "n": 1}))
+    (data / "frames").mkdir()
+    (data / "frames/ses_1.json").write_text(json.dumps({"base": f"- again {SECRET}"}))
+    (data / "frames/ses_2.json").write_text(json.dumps({"base": "- nothing of it"}))
     for name in ("token", "mcp-token", "worlds/page-token", "trusted-plugins", "trusted-sections"):
         (data / name).write_text("x")
     return tmp_path
@@ -79,15 +85,23 @@ def secret_file(home: Path) -> Path:
 def test_redaction_reaches_every_file_or_names_it_and_exits_with_one(home: Path, hudkit: Run) -> None:
     data = home / "data"
     before = holders(data)
-    assert {"hudkit.db", "sessions.db", "requests.db", "worlds/hall.db", "daemon.log", "exports/ses_9.json"} <= {
-        name.removesuffix("-wal") for name in before
-    }
+    assert {
+        "hudkit.db",
+        "hudkit.search.db",
+        "sessions.db",
+        "requests.db",
+        "worlds/hall.db",
+        "daemon.log",
+        "exports/ses_9.json",
+        "frames/ses_1.json",
+    } <= {name.removesuffix("-wal") for name in before}
     code, out, err = hudkit("redact", "--text-file", secret_file(home), "--json")
     facts = json.loads(out)
     copies = ["hudkit.db.backup-20261123T010203Z", "hudkit.db.v1.bak.123"]
     assert (code, err, [Path(file).name for file in facts["files"]]) == (1, "", copies)
     assert holders(data) == copies
     assert {Path(file).name for file in facts["others"]} >= {"sessions.db", "requests.db", "hall.db", "daemon.log"}
+    assert [path.name for path in (data / "frames").iterdir()] == ["ses_2.json"]
     for name in copies:
         (data / name).unlink()
     assert hudkit("redact", "--text-file", secret_file(home))[0] == 0
@@ -102,11 +116,15 @@ def test_what_was_redacted_is_still_read(home: Path, hudkit: Run) -> None:
     data = home / "data"
     for copy in ("hudkit.db.backup-20261123T010203Z", "hudkit.db.v1.bak.123"):
         (data / copy).unlink()
+    (output,) = (data / "outputs").iterdir()
+    before = output.read_text().splitlines()
     assert hudkit("redact", "--text-file", secret_file(home))[0] == 0
     with SessionStore.open(data / "sessions.db", read_only=True) as store:
         (session,) = store.sessions()
     requests = list(RequestLog(data / "requests.db").requests(session.id))
-    assert len(requests) == 3 and "[redacted]" in str(requests) and SECRET not in str(requests)
+    lines = output.read_text().splitlines()
+    assert (lines[0], lines[1:-1], lines[-1]) == ("[redacted]", before[1:-1], "[redacted]") and len(lines) == 40_001
+    assert len(requests) == 4 and "[redacted]" in str(requests) and SECRET not in str(requests)
     assert hudkit("verify")[0] == 0
     assert hudkit("rooms", "show", "--world", "hall")[0] == 0
 

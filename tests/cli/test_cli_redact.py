@@ -58,7 +58,7 @@ def place(tmp_path: Path) -> Path:
         one.append(p.CompactBefore("host", None, encode_state(one.state).decode()), origin=Origin.HOST)
         one.append(p.NoteUpdate("n2", f"now {SECRET}"), p.NoteRemove("n3"))
         one.frame(transcript=["a", "b", "c"])
-        one.append(*(p.FileEdit(f"src/{n}.py") for n in range(600)))
+        one.append(*(p.FileEdit(f"src/{n % 9}.py") for n in range(600)))
         assert hud.log.get_snapshot("ses_a", STATE_VERSION) is not None
         hud.session("ses_b").append(p.DecisionRecord("SQLite", details=f"because {SECRET}"), p.DecisionRecord("WAL"))
         hud.session("ses_c").append(p.TaskSet("another"))
@@ -179,6 +179,17 @@ def test_a_text_of_several_lines_goes_line_by_line(hudkit: Run, tmp_path: Path) 
         hud.session("s").frame()
     assert hudkit("redact", "--db", at, "--text-file", secret(tmp_path, KEY))[0] == 0
     assert held(at.parent, *KEY.splitlines()[:2]) == []
+
+
+@pytest.mark.parametrize("text", ["pw:\nab12\ncd34", "is __x__", "is __xy_z__ or *q*", "key `a1` is __b2c3d4e5__"])
+def test_a_text_is_found_as_frames_show_it(text: str) -> None:
+    with Hud.in_memory() as hud:
+        session = hud.session("s")
+        session.append(p.NoteAdd(text), p.NoteAdd("[a](b"))
+        for density in ("full", "compact"):
+            base = session.frame(placement="system", density=density).base
+            assert text not in base or "\n" not in text
+            assert contains_secret(base.encode(), secret_texts(text))
 
 
 def test_files_that_are_not_ours_to_change_are_listed(hudkit: Run, place: Path, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_a_session_for_people(hudkit: Run, cache_db: Path) -> None:
     assert "model gpt-4.1; OpenAI's automatic cache (by the model's name): a prefix lives 10 minutes" in words
     rows = {line[:16].strip(): line[16:].split() for line in out.splitlines() if line.endswith("%")}
     assert list(rows) == ["HUD, base", "HUD, tail", "all else", "whole request"]
-    assert rows["whole request"][1:] == ["79.1", "%", "79.1", "%"]
+    assert rows["whole request"][1:] == ["79.0", "%", "79.0", "%"]
     assert "The prefix broke twice: about 1,000 tokens were processed again, $0.0015" in words
     assert "A tool's output changed from 4,000 to 40 characters, at character 0 of the transcript: tool:0." in words
     assert "The base was written anew: a compaction." in words and '"## Notes (1)" is new' in words

@@ -20,7 +20,7 @@ from hudkit.agent import agent_definitions as agents
 from hudkit.agent import context_files, plugins, records, session_store
 from hudkit.agent import slash_commands as templates
 from hudkit.agent.hooks import HOOKS
-from hudkit.agent.request_log import _TABLES as REQUEST_TABLES
+from hudkit.agent.request_log import REQUESTS_SCHEMA
 from hudkit.agent.request_log import RequestLog as SentLog
 from hudkit.agent.request_log import _RequestHead as RequestHead
 from hudkit.agent.session_store import FileChange as Change
@@ -48,7 +48,7 @@ from hudkit.rooms.world_events import EVENT_TYPES as KINDS
 from hudkit.rooms.world_events import WorldEvent as Happening
 from hudkit.rooms.world_file import WorldFile as Founding
 from hudkit.sections.state import HudState
-from hudkit.tools import routers
+from hudkit.tools import call_parsing
 from hudkit.tools.operation import ALIASES, OPERATIONS, SECTION_LISTINGS
 from hudkit.transcripts.search.index_database import TABLES as INDEX_TABLES
 
@@ -83,7 +83,7 @@ REQUEST = RequestHead
 SCRIPT_ANSWER = ScriptAnswer
 LOG_STEPS = tuple(sql for step in log_schema.LOG_MIGRATIONS for sql in step)
 SESSION_STEPS = tuple(sql for step in session_store._MIGRATIONS for sql in step)
-REQUEST_STEPS = tuple(REQUEST_TABLES)
+REQUEST_STEPS = tuple(sql for step in REQUESTS_SCHEMA.steps for sql in step)
 INDEX_STEPS = tuple(INDEX_TABLES)
 WIRE_VERSION = wire.PROTOCOL
 WIRE_HEADERS = tuple(wire.HEADERS)
@@ -95,7 +95,7 @@ OPERATION_ARGUMENTS = {name: one.arguments for name, one in OPERATIONS.items()}
 ALIAS_ARGUMENTS = {name: one.arguments for name, one in ALIASES.items()}
 SECTION_NAMES = {name: one.also for name, one in SECTION_LISTINGS.items()}
 MODEL_TOOLS = {str(one["name"]): one["parameters"] for one in TOOL_DEFINITIONS}
-INSTEAD_OF_TOOL = routers._INSTEAD
+INSTEAD_OF_TOOL = tuple(name for name in call_parsing._SELECTORS if name != "tool")
 AGENT_TOOLS = {name: tool.parameters for name, tool in TOOLS.items()}
 BUILT_IN_AGENTS = tuple(agents.BUILTIN_AGENTS)
 

@@ -435,6 +435,7 @@ def command_lines(stored: Path) -> list[tuple[str, ...]]:
         ("repair", "--dry-run", *db),
         ("restore", *db),
         ("redact", "--text-file", str(stored / "secret.txt"), "--dry-run", *db),
+        ("pin", "Reports go out on Mondays", "--session", "ses_orchard", *db),
         ("config", "show"),
         ("config", "check"),
         ("project", *db),

@@ -122,6 +122,14 @@ TREES: dict[str, tuple[Element, dict[int, str]]] = {
         h.document[h.default[leaf("x", 3, 5), leaf("none", 1, 2)], leaf("y", 1, 3)],
         {4: "x y", 3: "x", 2: "none y", 1: "y", 0: ""},
     ),
+    "the priority of a default is that of what is in it": (
+        h.document[h.default(priority=1)[leaf("x", 3), leaf("none", 1)], leaf("keep", 1, 5)],
+        {4: "x keep", 3: "none keep", 2: "none keep", 1: "keep", 0: ""},
+    ),
+    "a priority within a default is its own": (
+        h.document[h.default(priority=1)[leaf("x", 3, 9), leaf("none", 1)], leaf("keep", 1, 5)],
+        {4: "x keep", 3: "x", 2: "none keep", 1: "keep"},
+    ),
     "a limit within": (
         h.document[group(None, leaf("a", 2, 9), leaf("b", 2, 8), leaf("c", 1, 7), limit=3), leaf("d", 2, 1)],
         {9: "a c d", 5: "a c d", 4: "a c", 3: "a c", 2: "a"},

@@ -54,6 +54,7 @@ def test_c2_breaks_with_nothing_between_are_one() -> None:
     found = fit(tree, 2, words)
     assert shown(found.tree) == "A B"
     assert found.breaks == ((1,), (1, 1))
+    assert [found.last_breaks(most) for most in (0, 1, 2, 4)] == [(), ((1, 1),), found.breaks, found.breaks]
     assert shown(fit(tree, 4, words).tree) == "A B C D"
 
 

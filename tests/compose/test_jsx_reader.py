@@ -173,3 +173,41 @@ def test_context_keys_by_name() -> None:
     text = "<><Say/><Tone value='loud'><Say/><Tone value={inner}><Say/></Tone></Tone><Say/></>"
     made = jsx(text, {"Say": Say, "Tone": tone}, inner="soft")
     assert made == fragment(*(h.text[one] for one in ("plain", "loud", "soft", "plain")))
+
+
+STEPS = ({"name": "a", "done": True}, {"name": "b", "done": False})
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("<text>{yes && 'x'}{no && 'y'}{none && 'z'}</text>", h.text["x"]),
+        ("<text>{!no && 'x'}{! !no && 'y'}</text>", h.text["x"]),
+        ("<text>{yes ? 'x' : 'y'}{none ? 'x' : 'y'}</text>", h.text["x", "y"]),
+        ("<text>{no ? 'x' : (none ? 'y' : <code>z</code>)}</text>", h.text[h.code["z"]]),
+        ("<document>{yes && (\n  <rule />\n)}</document>", h.document[h.rule]),
+        ("<text>{null ? 'x' : no}</text>", h.text.element()),
+        ("<list>{steps.map(s => <item>{s.name}</item>)}</list>", h.list[h.item["a"], h.item["b"]]),
+        (
+            "<list>{steps.map((s, n) => (<item>{n} {s.name}</item>))}</list>",
+            h.list[h.item["0", " ", "a"], h.item["1", " ", "b"]],
+        ),
+        ("<list>{steps.map(s => s.done && <item>{s.name}</item>)}</list>", h.list[h.item["a"]]),
+        ("<text>{steps.map(s => steps.map(t => t.name))}{s}</text>", h.text["a", "b", "a", "b", "outside"]),
+        ("<text>{none.map(x => 'y')}</text>", h.text.element()),
+    ],
+)
+def test_conditions_and_maps(text: str, tree: Any) -> None:
+    names = {"yes": True, "no": False, "none": [], "steps": STEPS, "s": "outside"}
+    assert read_jsx(text, {}, names) == tree
+
+
+def test_maps_within_maps_make_no_more_than_a_tree_may_have() -> None:
+    with pytest.raises(TreeError, match="more than 20000 nodes"):
+        read_jsx("<text>{a.map(x => a.map(y => a.map(z => 'x')))}</text>", {}, {"a": range(1_000)})
+
+
+@pytest.mark.parametrize("opening", ["{a && (", "{a.map(x => ", "{a ? b : ("])
+def test_deep_choices_and_maps_are_refused(opening: str) -> None:
+    with pytest.raises(TreeError, match="more than 64 levels"):
+        read_jsx("<text>" + opening + opening[1:] * 5_000, {}, {"a": (), "b": ""})

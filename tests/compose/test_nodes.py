@@ -6,6 +6,7 @@ import pickle
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from hudkit.compose import (
     Density,
@@ -17,6 +18,7 @@ from hudkit.compose import (
     h,
     locate,
     shorten,
+    shorten_middle,
     text_of,
     validate,
 )
@@ -114,6 +116,14 @@ def test_bands(percent: float, band: str) -> None:
 
 def test_densities_get_denser() -> None:
     assert denser(Density.FULL) is Density.COMPACT and denser(Density.MINIMAL) is None
+
+
+@given(st.text(alphabet="ab \n", max_size=60), st.integers(1, 40))
+def test_shortening_in_the_middle_keeps_beginning_and_end(text: str, limit: int) -> None:
+    cut = shorten_middle(text, limit)
+    head, mark, end = cut.partition("…")
+    assert len(cut) <= limit and (cut == text or (mark and text.startswith(head) and text.endswith(end)))
+    assert shorten_middle("pytest tests: 12 lines of a traceback, KeyError: 7", 30) == "pytest… KeyError: 7"
 
 
 def test_shortening_is_within_the_limit_and_marks_the_cut() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,7 +21,7 @@ import pytest
 from hudkit.api import Hud
 from hudkit.daemon.client import DaemonConnection, greet
 from hudkit.daemon.handlers import RequestHandlers
-from waiting import PATIENCE
+from waiting import PATIENCE, is_alive, until
 
 
 class Daemon:
@@ -58,6 +59,13 @@ class Daemon:
         identity = {"host": "opencode", "session": "ses_1", "directory": "/tmp"}
         return self.sent(path, msgspec.json.encode({**identity, **body}))
 
+    def index_processes(self) -> list[int]:
+        """The index processes that the daemon's log names, in order."""
+        log = self.db.parent / "daemon.log"
+        return (
+            [int(pid) for pid in re.findall(r"index process (\d+) started", log.read_text())] if log.exists() else []
+        )
+
     def sent(self, path: str, body: bytes) -> tuple[int, dict[str, Any]]:
         """Status and answer of a body as it is."""
         connection = DaemonConnection(self.socket, 20)
@@ -78,6 +86,8 @@ def daemon() -> Iterator[Daemon]:
     for process in one.processes:
         process.kill()
         process.communicate()
+    for pid in one.index_processes():
+        until(lambda pid=pid: not is_alive(pid), "an index process outlives its daemon")
     shutil.rmtree(root)
 
 

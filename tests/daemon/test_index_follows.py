@@ -1,20 +1,21 @@
-"""The daemon's index follows what a session says, off the path of every answer."""
+"""The index follows what a session says, and reads what is named to it."""
 
 from __future__ import annotations
 
+import io
 import threading
 import time
 
 import pytest
 
-from hudkit.daemon.http_server import TranscriptIndexer
+from hudkit.daemon.index_process import TranscriptIndexer, follow
 from hudkit.errors import StoreBusy
 from hudkit.paths import index_path
 from hudkit.transcripts import Message, SessionRow, TextPart
 from hudkit.transcripts.search import PastSessions, SearchQuery
 from waiting import until
 
-HEARD = b'{"host": "opencode", "session": "ses_1", "directory": "/work", "messages": [{"a": 1}]}'
+UPLOADED = ("opencode", "ses_1")
 
 
 class Growing:
@@ -51,19 +52,26 @@ def growing(tmp_path):
     transcript = Growing()
     past = PastSessions([transcript], tmp_path / "own" / "search.db", eager=False)
     indexing = TranscriptIndexer(past)
-    yield transcript, past, indexing
-    indexing.close()
+    thread = threading.Thread(target=indexing.run)
+    yield transcript, past, indexing, thread
+    indexing.end()
+    if thread.ident:
+        thread.join()
+    past.close()
 
 
 @pytest.mark.slow
 def test_what_was_just_said_is_found(growing, tmp_path):
-    transcript, past, indexing = growing
+    transcript, past, indexing, thread = growing
     path = tmp_path / "own" / "search.db"
+    thread.start()
+    until(lambda: path.exists() and _hits(past, "begin"))
+    everything = transcript.asked
     for word in ("walrus", "narwhal", "manatee"):
         transcript.texts.append(f"a {word} swims")
-        indexing.uploaded(HEARD)
-        until(lambda word=word: path.exists() and any(word in hit.snippet for hit in _hits(past, word)))
-    assert transcript.asked == 0  # only the session that was named was read
+        indexing.uploaded(*UPLOADED)
+        until(lambda word=word: any(word in hit.snippet for hit in _hits(past, word)))
+    assert transcript.asked == everything == 1  # only the session that was named was read
 
 
 def _hits(past, word):
@@ -75,9 +83,7 @@ def _hits(past, word):
 
 @pytest.mark.slow
 def test_nonsense_and_failures_do_not_end_it(growing, monkeypatch):
-    _, past, indexing = growing
-    for body in (b"", b"{", b"[]", b'{"session": 7}', b'{"session": "ses_unknown", "host": "opencode"}'):
-        indexing.uploaded(body)
+    _, past, indexing, thread = growing
     right = past.update
     calls = []
 
@@ -90,23 +96,38 @@ def test_nonsense_and_failures_do_not_end_it(growing, monkeypatch):
         return right(*args, **named)
 
     monkeypatch.setattr(past, "update", busy)
-    for _ in range(3):
+    thread.start()
+    for told in (("opencode", "ses_unknown"), UPLOADED, UPLOADED):
         before = len(calls)
-        indexing.uploaded(HEARD)
+        indexing.uploaded(*told)
         until(lambda before=before: len(calls) > before)
     until(lambda: _hits(past, "begin"))
 
 
+def test_one_that_is_to_end_at_once_makes_no_file(growing, tmp_path):
+    transcript, _, indexing, thread = growing
+    indexing.end()
+    thread.start()
+    thread.join()
+    assert transcript.asked == 0 and not (tmp_path / "own").exists()
+
+
+def test_lines_that_are_no_sessions_are_passed_over():
+    named = []
+
+    class Indexer(TranscriptIndexer):
+        def uploaded(self, host, session):
+            named.append((host, session))
+
+    lines = b'\n{\n[]\n["opencode"]\n["opencode", 7]\n["opencode", "ses_1"]\n'
+    follow(io.BytesIO(lines), Indexer(PastSessions([])))
+    assert named == [UPLOADED]
+
+
 def test_a_question_before_the_first_reading_is_answered_at_once(growing):
-    _, past, _ = growing
+    past = growing[1]
     with pytest.raises(Exception, match="nothing is searchable yet"):
         past.search(SearchQuery("x"))
-
-
-def test_it_ends(growing):
-    indexing = growing[2]
-    indexing.close()
-    assert not any(one.name == "hudkit-index" and one.is_alive() for one in threading.enumerate())
 
 
 @pytest.mark.slow

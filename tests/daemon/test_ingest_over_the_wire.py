@@ -33,12 +33,14 @@ def blocker(hud: Hud, what: str) -> None:
     hud.session(hud.sessions()[0]).append(BlockerAdd(what), origin=Origin.HOST)
 
 
-def test_an_answer_is_told_by_its_own_words_alone(answering: RequestHandlers) -> None:
+def test_an_answer_is_told_by_its_own_words_until_the_turn_is_over(answering: RequestHandlers) -> None:
     frame(answering, FIRST)
-    assert noted(answering, "mine") == 'Added note n1: "mine".'
+    assert noted(answering, "mine") == "Added note n1."
     assert [told(frame(answering, FIRST, *more)) for more in ([CALLED], [CALLED, NEXT], [CALLED, NEXT, TURN])] == [
-        []
-    ] * 3
+        [],
+        [],
+        [("user:4:", "note: mine\n")],
+    ]
 
 
 @pytest.mark.parametrize(

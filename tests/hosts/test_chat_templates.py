@@ -29,10 +29,14 @@ pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 
+TWO_IN_A_ROW = ("LangChain", "pydantic-ai")
+"""Frameworks whose requests have two messages of the user in a row behind a compaction: Mistral-Small 3.2 and
+Ministral 3 refuse those, with the HUD and without."""
+
 _SYSTEM = ("system", "developer")
 _BASE = re.compile(r"^Your HUD\b[\s\S]*", re.M)
 _DELTA = re.compile(r"^\[hud \w+\](?: .+\n?|\n\n(?:- .*\n?)+)", re.M)
-_TAIL = re.compile(r"^Context: .*\n?\Z", re.M)
+_TAIL = re.compile(r"^Context: .*(?:\n\nNow:\n\n(?:- .*\n?)+)?\n?\Z", re.M)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +71,7 @@ def test_the_whole_hud_arrives_through_every_chat_template(
     with capsys.disabled():
         print(f"\n| {host} | {len(requests)} | {len(judged)} | {whole} | {len(judged) - len(wrong)} |")
     assert not wrong
-    assert len(judged) >= 66 and whole >= 60
+    assert len(judged) >= 68 and whole >= (62 if host in TWO_IN_A_ROW else 64)
 
 
 def test_a_base_in_a_second_system_message_is_refused_or_lost_by_thirteen(

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from hudkit import Hud
+from hudkit.config import PruningSettings, Settings
 from hudkit.context.compaction.summaries import NOTHING_KNOWN
 from hudkit.errors import StoreError
 from hudkit.hosts.host_session import HostCall, HostMessage, HostSession
 from hudkit.hosts.in_process import InProcessHud
+from hudkit.ingest.first_seen import version_key
 from hudkit.log.payloads import CompactAfter, CompactBefore, SessionStart, TranscriptSeen
 from hudkit.testing.assertions import calls_in, recovered_output
 from hudkit.tokens import Window
@@ -42,9 +44,12 @@ def asked(*entries: HostMessage, **more: Any) -> HostCall:
     return HostCall(entries=entries, window=WINDOW, **more)
 
 
+PRUNING = Settings(pruning=PruningSettings(enabled=True))
+
+
 @pytest.fixture
 def hud(tmp_path: Path) -> Iterator[Hud]:
-    with Hud.open(tmp_path / "log" / "hud.db") as opened:
+    with Hud.open(tmp_path / "log" / "hud.db", settings=PRUNING) as opened:
         yield opened
 
 
@@ -100,6 +105,32 @@ def test_what_could_not_be_recorded_is_told_with_the_next_call(hud: Hud, monkeyp
     assert [key for one in payloads(hud, TranscriptSeen) for key in one.keys] == ["a", "b", "c"]
 
 
+def version(id: str, text: str) -> HostMessage:
+    return user(version_key(id, text), text)._replace(editable=True)
+
+
+def test_an_edited_message_takes_back_its_other_versions_and_what_followed_them(hud: Hud) -> None:
+    conversation = talk(hud)
+
+    def known() -> tuple[list[str], str]:
+        state = conversation.session.state
+        return [rule.text for rule in state.constraints], state.session.request
+
+    first, second = version("a", "Never use floats."), version("a", "Never use lists.")
+    conversation.prepare_call(asked(first))
+    conversation.prepare_call(asked(first, answer("b", "ok"), version("c", "Always use tabs.")))
+    assert known() == (["Never use floats", "Always use tabs"], "Always use tabs.")
+    for _ in range(2):  # the second time in a process that knows nothing but the log
+        conversation.prepare_call(asked(second))
+        assert known() == (["Never use lists"], "Never use lists.")
+        conversation = talk(hud)
+    conversation.prepare_call(asked(second, answer("d", "ok")))
+    conversation.prepare_call(asked(first))
+    assert known() == (["Never use floats"], "Never use floats."), "back at the first version"
+    conversation.prepare_call(asked(version("e", "Always use tabs.")))
+    assert len(known()[0]) == 2, "a history that was trimmed to its end takes nothing back"
+
+
 # -- places ----------------------------------------------------------------------------------------------------
 
 
@@ -120,7 +151,7 @@ def test_blocks_stay_where_they_were_and_the_tail_does_not(hud: Hud) -> None:
 def looked() -> list[HostMessage]:
     """A conversation with thirty old outputs."""
     looks = (answer(f"b{n}", "looking", ran(f"c{n}", f"cat {n}", f"{n}\t" * 6_000)) for n in range(30))
-    return [user("a", "Look around"), *looks]
+    return [user("a", "Look around"), *looks, user("d", "And now?"), answer("e", "Look"), user("f", "Go on.")]
 
 
 BIG = Window(200_000, 8_000, None, "host")
@@ -132,19 +163,26 @@ def test_an_old_output_becomes_a_stub_where_the_host_can_leave_it_away(hud: Hud)
     placing = talk(hud, conversations=ConversationStore(None)).prepare_call(big)
     assert placing.stubs and all("memory" in text for text in placing.stubs.values())
     assert "c29" not in placing.stubs, "the newest stays"
-    with Hud.in_memory() as other:
+    with Hud.in_memory(settings=PRUNING) as other:
         call = HostCall(entries=entries, window=big.window, used=120_000)
         assert not talk(other, conversations=ConversationStore(None)).prepare_call(call).stubs
+    with Hud.in_memory() as other:
+        assert not talk(other, conversations=ConversationStore(None)).prepare_call(big).stubs, "nobody asked for it"
+    for few in (entries[:-1], entries[:-3]):
+        with Hud.in_memory(settings=PRUNING) as other:
+            call = HostCall(entries=few, window=BIG, used=120_000, prunes=True)
+            stubs = talk(other, conversations=ConversationStore(None)).prepare_call(call).stubs
+            assert not stubs, "the current turn and the last one"
 
 
 def test_what_could_not_be_read_again_is_not_left_away(hud: Hud, tmp_path: Path) -> None:
     big = HostCall(entries=looked(), window=BIG, used=120_000, prunes=True)
     assert not talk(hud).prepare_call(big).stubs, "nobody keeps it"
     (tmp_path / "shut").write_text("no directory")
-    with Hud.in_memory() as other:
+    with Hud.in_memory(settings=PRUNING) as other:
         unwritable = ConversationStore(tmp_path / "shut" / "conversations.db")
         assert not talk(other, conversations=unwritable).prepare_call(big).stubs, "it cannot be written"
-    with Hud.in_memory() as other:
+    with Hud.in_memory(settings=PRUNING) as other:
         pictures = [entry._replace(media=frozenset({f"c{n - 1}"})) for n, entry in enumerate(big.entries)]
         call = HostCall(entries=pictures, window=BIG, used=120_000, prunes=True)
         assert not talk(other, conversations=ConversationStore(None)).prepare_call(call).stubs, "more than text"
@@ -154,7 +192,7 @@ def test_what_could_not_be_read_again_is_not_left_away(hud: Hud, tmp_path: Path)
 def test_every_stub_gets_the_very_text_back(tmp_path: Path, file: str | None) -> None:
     clock = iter(range(1_795_000_000_000, 1_796_000_000_000)).__next__
     entries = looked()
-    with Hud.open(tmp_path / file) if file else Hud.in_memory() as hud:
+    with Hud.open(tmp_path / file, settings=PRUNING) if file else Hud.in_memory(settings=PRUNING) as hud:
         for _ in range(2):  # the second time, in a process that begins anew
             attached = InProcessHud(hud, host="here", project=tmp_path, clock=clock)
             placing = attached.prepare_call("s", HostCall(entries=entries, window=BIG, used=120_000, prunes=True))
@@ -162,9 +200,9 @@ def test_every_stub_gets_the_very_text_back(tmp_path: Path, file: str | None) ->
             for call, stub in placing.stubs.items():
                 ((router, args),) = calls_in(stub)
                 text = ""
-                following: dict[str, Any] | None = args["args"]
+                following: dict[str, Any] | None = args
                 while following:
-                    reply = attached.tool("s", router, {"tool": args["tool"], "args": following})
+                    reply = attached.tool("s", router, {**following, "operation": args["operation"]})
                     assert reply.ok, reply.text
                     page, following = recovered_output(reply.text)
                     text += page

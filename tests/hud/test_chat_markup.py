@@ -16,6 +16,7 @@ MARKUP = (
     *("[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[TOOL_RESULTS]", "<<SYS>>", "<</SYS>>", "<s>", "</s>", "]~b]", "[e~["),
     *("<start_of_turn>", "<end_of_turn>", "<\uff5cUser\uff5c>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "<bos>"),
     *("<tool_call>", "</tool_call>", "<tool_result>", "</function_results>", "<think>", "</think>", "<system>"),
+    *("[|system|]", "[|endofturn|]", "<role>SYSTEM</role>", "<reserved_106>"),
     *('<invoke name="', "<function=bash", "<system-reminder>", "<extra_id_1>", "<SPECIAL_11>", "[gMASK]"),
 )
 SPEAKER = re.compile(r"^[ ]{0,3}(?:Human|Assistant|User|System):", re.MULTILINE)
@@ -34,7 +35,7 @@ def test_markup_is_broken_by_one_backslash(markup: str) -> None:
     assert visible(shown) == shown
 
 
-@pytest.mark.parametrize("speaker", ["Human", "Assistant", "User", "System"])
+@pytest.mark.parametrize("speaker", ["Human", "Assistant", "User", "System", "USER", "ASSISTANT"])
 def test_speaker_is_broken_at_the_start_of_a_line_only(speaker: str) -> None:
     assert visible(f"{speaker}: go\n  {speaker}: on", breaks=True) == f"{speaker}\\: go\n  {speaker}\\: on"
     for text in (f"the {speaker}: is a word", f"{speaker} go", f"{speaker.lower()}: go", f"Super{speaker}: go"):
@@ -58,6 +59,8 @@ def test_speaker_is_broken_at_the_start_of_a_line_only(speaker: str) -> None:
         "xs <- c(1, 2)",
         "cat <<EOF",
         "user: root",
+        "let a = [|1; 2|]",
+        "<role>admin</role>",
         "type User: struct",
     ],
 )

@@ -80,7 +80,7 @@ def test_what_waits_for_the_next_epoch(chat: Chat, told: Payload) -> None:
     chat.session.append(told)
     assert chat.say(TOOL).deltas == () and chat.say(USER).deltas == ()
     chat.session.append(CompactAfter(), origin=Origin.HOST)
-    assert "parent x" in chat.say(USER).base
+    assert "work for another session" in chat.say(USER).base
 
 
 def test_what_waits_goes_along_with_what_presses(chat: Chat) -> None:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from hudkit.api import Hud, HudSession
+from hudkit.config import PruningSettings, Settings
+from hudkit.context.compaction.request_parts import CallOutput
+from hudkit.hud.frame import Frame
 from hudkit.log import Origin
-from hudkit.log.payloads import CompactAfter, ContextSnapshot, FrameBase, FrameDelta, NoteAdd, NoteRemove, TaskSet
-
-if TYPE_CHECKING:
-    from conftest import Ticking  # several folders have a conftest
+from hudkit.log.payloads import (
+    CompactAfter,
+    ContextSnapshot,
+    ErrorEncountered,
+    FrameBase,
+    FrameDelta,
+    NoteAdd,
+    NoteRemove,
+    RequestParts,
+    TaskSet,
+    ToolOutputTotal,
+)
+from hudkit.tokens import count_tokens
+from ticking import Ticking
 
 MINUTE = 60_000
 LIMIT = 200_000
@@ -79,14 +90,20 @@ def test_the_density_of_the_base_asked_for_is_no_reason(session: HudSession) -> 
     assert reasons(session) == ["session"]
 
 
-def test_a_band_changes_the_density_with_the_next_epoch_only(session: HudSession) -> None:
-    first = session.frame(10_000, LIMIT)
-    pressed = session.frame(150_000, LIMIT)
-    assert pressed.base == first.base and pressed.density == "full" and pressed.band == "yellow"
-    session.append(CompactAfter(), origin=Origin.HOST)
-    assert session.frame(150_000, LIMIT).density == "compact"
-    session.append(CompactAfter(), origin=Origin.HOST)
-    assert session.frame(180_000, LIMIT).density == "minimal"
+@pytest.mark.parametrize("placement", ["anchored", "system"])
+def test_a_band_shrinks_the_base_of_the_next_epoch_only(session: HudSession, placement: str) -> None:
+    session.append(*(NoteAdd(f"note {n}: the staging system answers 429 after {n}0 requests") for n in range(120)))
+    first = session.frame(10_000, LIMIT, placement=placement)
+    pressed = session.frame(180_000, LIMIT, placement=placement)
+    assert pressed.band == "red" and (pressed.base == first.base) is (placement == "anchored")
+    sizes = {}
+    for used in (10_000, 150_000, 180_000, 190_000):
+        session.append(CompactAfter(), origin=Origin.HOST)
+        frame = session.frame(used, LIMIT, placement=placement)
+        sizes[frame.band] = count_tokens(frame.base) / count_tokens(first.base)
+    assert list(sizes) == ["green", "yellow", "red", "critical"]
+    assert sizes["green"] > 0.95 and sizes["yellow"] > 0.95
+    assert 0.55 < sizes["red"] <= 0.62 and 0.25 < sizes["critical"] <= 0.32
 
 
 def test_a_placement(session: HudSession) -> None:
@@ -131,13 +148,40 @@ def test_idle_after_the_cache_went_cold(session: HudSession, ticking: Ticking) -
     assert frame.deltas == () and "note" in frame.base
 
 
-@pytest.mark.parametrize("why", ["no delta to fold in", "too soon", "within a turn"])
+def test_a_pause_within_a_turn_makes_the_cache_cold_too(session: HudSession, ticking: Ticking) -> None:
+    session.frame(transcript=["a"])
+    told(session, "a", "b")
+    ticking.now += 10 * MINUTE
+    frame = session.frame(transcript=["a", "b", ("c", "tool")])
+    assert reasons(session) == ["session", "idle"]
+    assert frame.deltas == () and "note" in frame.base
+
+
+def test_a_pause_folds_in_what_waits(session: HudSession, ticking: Ticking) -> None:
+    session.frame(transcript=["a"])
+    session.append(ErrorEncountered("broken"))
+    assert not session.frame(transcript=["a", ("b", "tool")]).deltas
+    ticking.now += 10 * MINUTE
+    assert "broken" in session.frame(transcript=["a", ("b", "tool"), ("c", "tool")]).base
+    assert reasons(session) == ["session", "idle"]
+
+
+def test_another_model_has_another_cache(session: HudSession) -> None:
+    session.frame(transcript=["a"], model="claude-sonnet-4-5")
+    told(session, "a", "b")
+    frame = session.frame(transcript=["a", "b", ("c", "tool")], model="gpt-5")
+    assert reasons(session) == ["session", "idle"] and "note" in frame.base
+    told(session, "a", "b", "c", "d")
+    assert session.frame(transcript=["a", "b", "c", "d", "e"], model="gpt-5").base == frame.base
+
+
+@pytest.mark.parametrize("why", ["nothing to fold in", "too soon"])
 def test_not_idle(session: HudSession, ticking: Ticking, why: str) -> None:
     session.frame(transcript=["a"])
-    if why != "no delta to fold in":
+    if why != "nothing to fold in":
         told(session, "a", "b")
     ticking.now += 9 * MINUTE if why == "too soon" else 60 * MINUTE
-    session.frame(transcript=["a", "b", ("c", "tool") if why == "within a turn" else "c"])
+    session.frame(transcript=["a", "b", "c"])
     assert reasons(session) == ["session"]
 
 
@@ -229,3 +273,58 @@ def test_the_default_budget_is_two_percent_of_the_window(session: HudSession, li
 def test_the_last_window_that_was_told_holds(session: HudSession) -> None:
     assert session.frame(limit_tokens=20_000).budget == 400
     assert session.frame().budget == 400
+
+
+def long_call(session: HudSession, outputs: int, *, front: int = 0, model: str = "claude-sonnet-4-5") -> Frame:
+    """A call in the middle of a turn, behind `front` tokens of words and so many outputs of 5,000 tokens."""
+    behind = [20_000 * (outputs - 1 - number) for number in range(outputs)]
+    found = [CallOutput(f"c{n}", "bash", 20_000, behind[n], 2 * n, prompts=9) for n in range(outputs)]
+    return session.frame(
+        used_tokens=10_000 + front + 5_000 * outputs,
+        limit_tokens=LIMIT,
+        model=model,
+        transcript=["a", *((f"m{number}", "tool") for number in range(outputs))],
+        outputs=found,
+        parts=RequestParts(20_000, 20_000, 4 * front, (ToolOutputTotal("bash", 20_000 * outputs),)),
+    )
+
+
+def first_pruning(session: HudSession, *, front: int = 0, model: str = "claude-sonnet-4-5") -> tuple[Frame, int]:
+    """The frame of the first call that prunes, as outputs come in one by one, and how many there are by then."""
+    for outputs in range(2, 36):
+        frame = long_call(session, outputs, front=front, model=model)
+        if frame.pruned:
+            return frame, outputs
+    raise AssertionError("nothing was pruned")
+
+
+@pytest.fixture
+def pruned_session(ticking: Ticking) -> HudSession:
+    settings = Settings(pruning=PruningSettings(enabled=True, min_used_percent=1))
+    session = Hud.in_memory(clock=ticking.clock, ids=ticking.ids, settings=settings).session("s")
+    session.append(TaskSet("Ship it"))
+    return session
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-5"])
+def test_a_pruning_that_breaks_the_prefix_brings_a_new_base(pruned_session: HudSession, model: str) -> None:
+    long_call(pruned_session, 1, model=model)
+    pruned_session.append(NoteAdd("told since"))
+    frame, outputs = first_pruning(pruned_session, model=model)
+    assert reasons(pruned_session) == ["session", "pruning"]
+    assert "told since" in frame.base and frame.deltas == ()
+    epochs = len(bases(pruned_session))
+    assert long_call(pruned_session, outputs + 1, model=model).base == frame.base and epochs == 2
+
+
+def test_a_pruning_with_nothing_to_fold_in_leaves_the_base(pruned_session: HudSession) -> None:
+    frame, _ = first_pruning(pruned_session)
+    assert reasons(pruned_session) == ["session"] and frame.epoch == 1
+
+
+def test_a_pruning_far_behind_the_base_leaves_it(pruned_session: HudSession) -> None:
+    """An automatic cache goes on giving what stands in front of the outputs, and that is much."""
+    long_call(pruned_session, 1, model="gpt-5")
+    pruned_session.append(NoteAdd("told since"))
+    frame, _ = first_pruning(pruned_session, front=60_000, model="gpt-5")
+    assert reasons(pruned_session) == ["session"] and len(frame.deltas) == 1

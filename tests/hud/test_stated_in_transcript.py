@@ -6,9 +6,9 @@ import pytest
 
 from hudkit.api import Hud, HudSession
 from hudkit.errors import BudgetError
-from hudkit.hud.frame import Frame
+from hudkit.hud.frame import MAX_WAIT, Frame
 from hudkit.log import EventDraft, Origin
-from hudkit.log.payloads import DecisionRecord, FrameDelta, FrameUnsent, NoteAdd, TaskSet
+from hudkit.log.payloads import DecisionRecord, FrameDelta, FrameUnsent, NoteAdd, SessionStart, TaskSet
 
 LIMIT = 200_000
 
@@ -51,12 +51,65 @@ def recorded(talk: Talk) -> list[FrameDelta]:
     return [event.payload for event in talk.session.events() if isinstance(event.payload, FrameDelta)]
 
 
-def test_what_the_agent_was_answered_is_not_told_again(talk: Talk) -> None:
+def test_what_the_agent_was_answered_is_told_with_the_next_turn(talk: Talk) -> None:
     talk.tool("notes.add", content="mine")
     assert talk.call("tool").deltas == ()
     assert [(one.text, one.tokens, one.anchor) for one in recorded(talk)] == [("", 0, "m1")]
-    assert talk.call("user").deltas == ()
-    assert len(recorded(talk)) == 1
+    frame = talk.call("user")
+    assert [(one.text, one.anchor) for one in frame.deltas] == [(f"[hud {frame.tag}] note: mine\n", "m2")]
+    assert talk.call("user").deltas == frame.deltas
+
+
+def test_in_a_long_turn_it_is_told_a_few_messages_later(talk: Talk) -> None:
+    talk.tool("notes.add", content="mine")
+    told = [len(talk.call("tool").deltas) for _ in range(MAX_WAIT + 2)]
+    assert told == [0] * MAX_WAIT + [1, 1]
+
+
+def test_a_small_share_of_what_is_live_stays_with_its_answers(talk: Talk) -> None:
+    """Of more than twenty items one or two are not worth a block of their own."""
+    talk.session.append(*(NoteAdd(f"note {number}") for number in range(20)))
+    talk.call("user")
+    told = []
+    for word in ("one", "two", "three"):
+        talk.tool("notes.add", content=word)
+        talk.call("tool")
+        told.append(talk.call("user").deltas[1:])
+    assert told[:2] == [(), ()]
+    assert told[2][0].text.split("\n")[2:5] == ["- note: one", "- note: two", "- note: three"]
+
+
+def test_another_task_than_that_of_the_base_is_told_at_once(talk: Talk) -> None:
+    talk.tool("task.set", description="Mend it")
+    frame = talk.call("tool")
+    assert [one.text for one in frame.deltas] == [f"[hud {frame.tag}] task now: Mend it\n"]
+
+
+def test_a_title_that_came_meanwhile_hides_no_task(hud: Hud) -> None:
+    talk = Talk(hud.session("s"))
+    talk.session.append(SessionStart(request="Build the thing"))
+    assert "Build the thing" in talk.call("user").base
+    talk.session.append(SessionStart(title="A title"), origin=Origin.HOST)
+    assert talk.call("tool").deltas == (), "a title is no news"
+    talk.tool("task.set", description="Mend it")
+    frame = talk.call("tool")
+    assert [one.text for one in frame.deltas] == [f"[hud {frame.tag}] task now: Mend it\n"]
+    talk.tool("task.clear")
+    back = "task now: Build the thing (from the first message)"
+    assert talk.call("tool").deltas[-1].text == f"[hud {frame.tag}] {back}\n"
+
+
+def test_what_there_is_no_room_for_stays_with_its_answers(talk: Talk) -> None:
+    """The blocks would exceed the budget: no new base in a warm cache for what the transcript tells."""
+    frame = talk.session.frame(budget=300, transcript=list(talk.messages))
+    for number in range(12):
+        talk.tool("notes.add", content=f"note {number} " + "with rather many words " * 3)
+        talk.messages += [(f"t{number}", "tool"), (f"u{number}", "user")]
+        for end in (-1, None):
+            later = talk.session.frame(budget=300, transcript=talk.messages[:end], last_mark=talk.have)
+            talk.have = later.mark
+            assert later.base == frame.base and later.tokens <= 300
+    assert later.text.count("note:") in range(4, 12)
 
 
 def test_what_others_did_meanwhile_is_told(talk: Talk) -> None:
@@ -103,7 +156,7 @@ def test_ids_that_came_in_between_mislead_nobody(talk: Talk) -> None:
     talk.session.append(DecisionRecord("theirs", ""), origin=Origin.HOST)
     talk.tool("decisions.record", summary="ours")
     frame = talk.call("tool")
-    assert [one.text for one in frame.deltas] == [f"[hud {frame.tag}] decision: theirs\n"]
+    assert [one.text for one in frame.deltas] == [f"[hud {frame.tag}]\n\n- decision: theirs\n- decision: ours\n"]
 
 
 def test_without_a_transcript_everything_is_told(talk: Talk) -> None:

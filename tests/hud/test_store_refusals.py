@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,9 +11,7 @@ from hudkit.api import Hud
 from hudkit.errors import ConfigError, StoreError, StoreFull, StoreReadOnly
 from hudkit.log.payloads import NoteAdd, TaskSet
 from hudkit.log.stores import MemoryLog, open_log
-
-if TYPE_CHECKING:
-    from conftest import Ticking  # several folders have a conftest
+from ticking import Ticking
 
 
 @pytest.fixture

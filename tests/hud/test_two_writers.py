@@ -22,6 +22,7 @@ from hudkit.log.stores.memory_log import MemoryLog
 from hudkit.sections.state import HudState, fold
 from hudkit.tokens import count_tokens
 from strategies import payloads
+from ticking import Ticking
 
 
 class Overtaken:
@@ -111,8 +112,8 @@ def test_a_frame_that_is_always_overtaken_goes_out_with_a_notice() -> None:
     assert not any(isinstance(event.payload, FrameBase) for event in session.events())
 
 
-def test_two_sessions_share_an_epoch(hud: Hud) -> None:
-    mine, other = hud.session("s"), Hud(hud.log).session("s")
+def test_two_sessions_share_an_epoch(hud: Hud, ticking: Ticking) -> None:
+    mine, other = hud.session("s"), Hud(hud.log, clock=ticking.clock).session("s")
     first = mine.frame(transcript=["a"])
     other.append(NoteAdd("theirs"))
     second = other.frame(transcript=["a", "b"])

@@ -10,6 +10,7 @@ from hudkit.hud.window_usage import WindowUsage, window_usage
 from hudkit.log import Origin
 from hudkit.log.payloads import (
     CompactAfter,
+    CompactBefore,
     ContextSnapshot,
     LearnedCalibration,
     RequestParts,
@@ -170,3 +171,24 @@ def test_an_advisory_comes_once_however_usage_swings_round_its_floor(chat: Chat,
         texts += [chat.frame.tail, *(delta.text for delta in chat.frame.deltas)]
     told = {text for text in texts if advice in text}
     assert len(told) == 1, told
+
+
+@pytest.mark.parametrize(
+    ("fills", "triggers", "gauge"),
+    [
+        ((40_000, 41_000), ("auto", "overflow"), "66% (27k/41k observed)"),
+        ((40_000, 41_000), ("auto", "manual"), "14% (27k/200k assumed)"),
+        ((40_000, 90_000), ("auto", "auto"), "14% (27k/200k assumed)"),
+        ((90_000, 40_000, 41_000), ("auto", "auto", "auto"), "66% (27k/41k observed)"),
+        ((40_000,), ("auto",), "14% (27k/200k assumed)"),
+    ],
+)
+def test_two_automatic_compactions_show_how_large_an_unknown_window_is(
+    hud: Hud, fills: tuple[int, ...], triggers: tuple[str, ...], gauge: str
+) -> None:
+    session = hud.session("s")
+    for used, trigger in zip(fills, triggers, strict=True):
+        session.frame(used)
+        session.append(CompactBefore(trigger, used), origin=Origin.HOST)
+        session.append(CompactAfter("What was done.", trigger), origin=Origin.HOST)
+    assert gauge in session.frame(27_000).text

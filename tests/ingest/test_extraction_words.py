@@ -44,9 +44,17 @@ STATED = {
         "copy goes through the bundles",
     ],
     "## Rules\n\n- small commits": ["small commits"],
+    "Our shop must get a wish list, and every price must be an integer.": ["every price must be an integer"],
+    "Each invoice must get a snapshot of the rate.": ["Each invoice must get a snapshot of the rate"],
+    "The change must get two reviews": ["The change must get two reviews"],
+    "## Rules\n\n- the service must get its keys from the vault": ["the service must get its keys from the vault"],
 }
 
 NOT_STATED = (
+    "Our billing service must get multi-currency invoices.",
+    "The login page has to get a remember-me checkbox",
+    "the CLI must finally be able to print JSON",
+    "This app must have a dark mode.",
     "should we never retry on 429?",
     "why does it never fail locally",
     "What if the lexer never backtracked?",

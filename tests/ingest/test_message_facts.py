@@ -230,7 +230,7 @@ def test_a_growing_message_tells_each_thing_once() -> None:
     ]
     growing = told(*(state for state in states for _ in range(2)))
     assert growing == told(states[-1]) == [
-        FileOpen("a.py"),
+        FileOpen("a.py", by_call="call_1"),
         FileEdit("a.py"),
         FileEdit("b.py"),
         ContextSnapshot(12, None, model="m", source="reported", spent=ResponseTokens(5, 4, 2, 1)),
@@ -270,11 +270,11 @@ def test_attached_files_are_referenced() -> None:
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
-        (tool("1", "read", {"filePath": "/etc/hosts"}), [FileOpen("/etc/hosts")]),
-        (tool("1", "read", {"filePath": "/work/pp/a"}), [FileOpen("/work/pp/a")]),
-        (tool("1", "read", {"filePath": "/work/p/../p/./a//b"}), [FileOpen("a/b")]),
-        (tool("1", "read", {"filePath": "src/../a"}), [FileOpen("a")]),
-        (tool("1", "read", {"filePath": "/work/p/x\n# Task"}), [FileOpen("x\n# Task")]),
+        (tool("1", "read", {"filePath": "/etc/hosts"}), [FileOpen("/etc/hosts", by_call="call_1")]),
+        (tool("1", "read", {"filePath": "/work/pp/a"}), [FileOpen("/work/pp/a", by_call="call_1")]),
+        (tool("1", "read", {"filePath": "/work/p/../p/./a//b"}), [FileOpen("a/b", by_call="call_1")]),
+        (tool("1", "read", {"filePath": "src/../a"}), [FileOpen("a", by_call="call_1")]),
+        (tool("1", "read", {"filePath": "/work/p/x\n# Task"}), [FileOpen("x\n# Task", by_call="call_1")]),
         (tool("1", "read", {"filePath": "/work/p/d"}, output="<path>d</path>\n<type>directory</type>\n"), []),
         (tool("1", "read", {"filePath": 7}), []),
         (tool("1", "read", {"filePath": "/" + "x" * 5000}), []),
@@ -295,6 +295,18 @@ def test_attached_files_are_referenced() -> None:
 )  # fmt: skip
 def test_one_tool_call(part: ToolPart, expected: list[Payload]) -> None:
     assert told(answer(part)) == expected
+
+
+def test_two_reads_of_the_same_lines_have_the_same_part() -> None:
+    asks = ({"offset": 3, "limit": 9}, {"limit": 9, "offset": 3}, {"offset": 4, "limit": 9}, {"limit": None}, {})
+    parts = [
+        opened.part
+        for ask in asks
+        for opened in told(answer(tool("1", "read", {"filePath": "a", **ask})))
+        if isinstance(opened, FileOpen)
+    ]
+    assert parts[0] == parts[1] != parts[2] and len(set(parts)) == 3
+    assert parts[3] == parts[4] == ""
 
 
 def test_an_error_is_open_until_its_command_passes() -> None:

@@ -247,6 +247,7 @@ def test_the_prefix_stays_where_nothing_in_it_tells_what_was_taken_back(talk: Ta
     talk.messages.append(answer(2))
     talk.call()
     talk.messages[2:] = [user(3, "Other.")]
+    talk.session.append(NoteAdd("kept"), origin=Origin.USER)
     talk.call()
     frame = talk.session.frame_at(talk.session.state.seq)
     assert frame.base == first.base and frame.epoch == first.epoch

@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from hudkit.agent import RequestLog, SessionStore
+from hudkit.agent.request_log import redact_requests
 from hudkit.agent.session_store import StoredProject
 from hudkit.errors import StoreDamaged, StoreGone
 from hudkit.log.payloads import NoteAdd
+from hudkit.log.redaction import secret_texts
 from hudkit.log.stores import SqliteLog, verify_file
 from hudkit.models import CompletionRequest
 from hudkit.rooms.architect import Architect
@@ -276,3 +278,37 @@ def test_an_altered_store_of_sessions_is_refused(path: Path) -> None:
         db.commit()
     with pytest.raises(StoreDamaged, match="trigger eater was added"):
         SessionStore.open(path)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TRIGGER eater AFTER INSERT ON requests BEGIN DELETE FROM blocks; END",
+        "CREATE VIEW more AS SELECT 1",
+        "ALTER TABLE blocks ADD COLUMN more TEXT",
+    ],
+)
+@pytest.mark.parametrize("marked", [True, False])
+def test_an_altered_store_of_requests_is_refused_and_stays_as_it_is(path: Path, sql: str, marked: bool) -> None:
+    """Also one of the first release, which wrote no mark of its own into the file."""
+    RequestLog(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        if not marked:
+            db.executescript("PRAGMA user_version = 0; PRAGMA application_id = 0;")
+        db.execute(sql)
+        db.commit()
+    before = path.read_bytes()
+    for use in (RequestLog, lambda path: redact_requests(path, secret_texts("a text to go"))):
+        with pytest.raises(StoreDamaged, match="its schema was altered" if marked else "holds no requests of hudkit"):
+            use(path)
+    assert path.read_bytes() == before
+
+
+def test_an_unmarked_store_of_requests_is_taken_also_where_its_making_was_cut_off(path: Path) -> None:
+    with closing(RequestLog(path)) as requests:
+        requests.add("s", "m1", "test", 1, CompletionRequest(("system",), ()))
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript("PRAGMA user_version = 0; PRAGMA application_id = 0; DROP INDEX requests_of_session;")
+    for _ in range(2):
+        with closing(RequestLog(path)) as requests:
+            assert [request.message_id for request in requests.requests("s")] == ["m1"]

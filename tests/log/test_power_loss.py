@@ -72,7 +72,7 @@ def test_a_loss_of_power_takes_no_acknowledged_event(group: str, supply: PowerSu
         assert events[-1].seq >= max(acknowledged)
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
         assert all(isinstance(event.payload, NoteAdd) for event in events)
-    assert undone, "there was something to undo"
+    assert undone or LOSSES.rounds < LOSSES.full, "there was something to undo"
 
 
 @LOSSES
@@ -90,7 +90,7 @@ def test_a_loss_of_power_takes_no_acknowledged_step_of_a_session(supply: PowerSu
         ended = {message.id for message in messages if message.finish}
         calls = {getattr(part, "call_id", "") for message in messages for part in message.parts}
         assert {step for step in acknowledged if step != "ready"} <= ended | calls
-    assert undone, "there was something to undo"
+    assert undone or LOSSES.rounds < LOSSES.full, "there was something to undo"
 
 
 @LOSSES
@@ -105,7 +105,7 @@ def test_a_loss_of_power_takes_no_acknowledged_request(supply: PowerSupply) -> N
         log.close()
         assert len(requests) >= int(said[-1])
         assert [len(logged.request.messages) for logged in requests] == list(range(1, len(requests) + 1))
-    assert undone, "there was something to undo"
+    assert undone or LOSSES.rounds < LOSSES.full, "there was something to undo"
 
 
 def test_the_harness_sees_a_loss_where_nothing_is_synced(supply: PowerSupply) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -20,12 +21,17 @@ import pytest
 
 from campaigns import Campaign
 from hudkit import Hud
+from hudkit.agent import RequestLog, SessionStore
+from hudkit.agent.databases import kind_of
+from hudkit.agent.records import StoredProject
 from hudkit.clock import uuid7
 from hudkit.errors import ConfigError, StoreBusy, StoreDamaged, StoreError
 from hudkit.log import Event
 from hudkit.log.payloads import EventGap, NoteAdd, NoteRemove, Redact
 from hudkit.log.stores import SqliteLog, verify_file
 from hudkit.log.stores.recovery import back_up, backup_paths, repair, restore
+from hudkit.log.stores.sqlite_files import companion_path
+from hudkit.models import CompletionRequest
 from hudkit.testing.store_conformance import make_draft, note_drafts
 
 pytestmark = pytest.mark.slow
@@ -164,6 +170,108 @@ def test_a_damaged_log_pushes_no_backup_out(path: Path) -> None:
     assert len(backup_paths(path)) == 1 and not list(path.parent.glob("*.part-*"))
 
 
+def test_with_the_clock_set_back_the_new_backup_stays(path: Path) -> None:
+    for number in (50_000, 60_000):
+        back_up(path, number)
+    copy, removed = back_up(path, 1_000, keep=2)
+    assert copy in backup_paths(path) and len(removed) == 1 and len(backup_paths(path)) == 2
+
+
+def test_only_backups_are_rotated_and_only_what_a_backup_left_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "log[1].db"
+    fill(path, 2)
+    dead = 4_000_000  # no process has this number
+    theirs = [
+        companion_path(path, ".backup-ofZ"),
+        companion_path(path, ".backup-20261332T250000Z"),
+        companion_path(path, ".tar.part-4000000"),
+        companion_path(path, ".part-4000000"),
+        companion_path(path, ".part-99999999999999999999999"),
+    ]
+    for file in theirs:
+        file.write_bytes(b"the user's own")
+    left = companion_path(path, f".backup-20261123T010203.004Z.part-{dead}")
+    left.write_bytes(path.read_bytes())
+    companion_path(left, "-journal").write_bytes(b"\0")
+    for number in (1, 2):
+        back_up(path, number, keep=1)
+    assert len(backup_paths(path)) == 1 and not left.exists() and not companion_path(left, "-journal").exists()
+    assert [file for file in theirs if not file.exists()] == []
+    elsewhere = tmp_path / "big"
+    archive = tmp_path / f"big.part-{dead}"
+    archive.write_bytes(b"part of an archive")
+    back_up(path, 3, target=elsewhere)
+    assert archive.exists()
+
+
+def test_a_medium_that_knows_one_name_of_a_file_only_takes_a_backup(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A memory stick, say."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    target = path.with_name("stick.db")
+    assert back_up(path, 1, target=target)[0] == target and events_of(target) == events_of(path)
+    with pytest.raises(ConfigError, match="there is a file"):
+        back_up(path, 1, target=target)
+
+
+def test_a_backup_of_another_kind_does_not_take_a_logs_place(path: Path, tmp_path: Path) -> None:
+    before = path.read_bytes()
+    SessionStore.open(tmp_path / "sessions.db").close()
+    copy, _ = back_up(tmp_path / "sessions.db", 1, kind=kind_of(tmp_path / "sessions.db")[1])
+    with pytest.raises(StoreDamaged):
+        restore(path, copy, 1)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["sessions.db", "requests.db"])
+def test_the_agents_databases_are_backed_up_and_restored(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    contents: list[str] = []
+
+    def write(text: str) -> None:
+        contents.append(text)
+        if name == "sessions.db":
+            with SessionStore.open(path) as store:
+                store.project(StoredProject(text, "/p", 1))
+        else:
+            requests = RequestLog(path)
+            requests.add(text, "m", "model", 1, CompletionRequest((text,), ()))
+            requests.close()
+
+    def stored() -> list[str]:
+        if name == "sessions.db":
+            with SessionStore.open(path, read_only=True) as store:
+                return [project.id for project in store.projects()]
+        requests = RequestLog(path)
+        found = [
+            text for text in contents for request in requests.requests(text) if request.request.system == (text,)
+        ]
+        requests.close()
+        return found
+
+    write("one")
+    kind_name, kind = kind_of(path)
+    assert kind_name == name
+    copy, _ = back_up(path, 1, keep=2, kind=kind)
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600 and kind_of(copy)[0] == name
+    write("two")
+    before = restore(path, copy, 2, kind=kind)
+    assert stored() == ["one"] and before is not None
+    restore(path, before, 3, kind=kind)
+    assert stored() == ["one", "two"]
+    raw = bytearray(path.read_bytes())
+    raw[4096:4200] = b"\xff" * 104
+    path.write_bytes(bytes(raw))
+    with pytest.raises(StoreDamaged, match="no backup was made"):
+        back_up(path, 4, keep=1, kind=kind)
+    assert backup_paths(path) == [copy]
+
+
 def test_restoring_keeps_the_log_that_was_there(path: Path) -> None:
     copy, _ = back_up(path, 1)
     before = events_of(path)
@@ -258,6 +366,16 @@ def test_a_redacted_payload_does_not_come_back(path: Path) -> None:
     by_hand(path, "UPDATE events SET turn = 9 WHERE session_id = 'alpha' AND seq = 7")
     repair(path, 1, uuid7)
     assert events_of(path)["alpha"][1].payload is None and b"alpha secret" not in path.read_bytes()
+
+
+@pytest.mark.parametrize("seq", [1, 2], ids=["the event that was redacted", "the redaction"])
+def test_a_redaction_that_is_damaged_is_repaired(path: Path, seq: int) -> None:
+    before = events_of(path)
+    by_hand(path, f"UPDATE events SET turn = 9 WHERE session_id = 'alpha' AND seq = {seq}")
+    repair(path, 1, uuid7)
+    assert list(verify_file(path)) == []
+    assert missing(before, events_of(path)) == [("alpha", seq)]
+    assert b"alpha secret" not in path.read_bytes()
 
 
 def flipped(data: bytes, chance: Random) -> bytes:

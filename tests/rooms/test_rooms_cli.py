@@ -508,3 +508,36 @@ def test_a_damaged_event_of_a_world_is_left_out_and_named(rooms: Run, pair: Path
     code, _, err = rooms("run", "--beats", "4", "--fast", "--quiet", "--world", "pair")
     assert code == 0 and "damaged" in err
     assert json.loads(rooms("show", "--json", "--world", "pair")[1])["seq"] > before["seq"]
+
+
+@pytest.mark.parametrize("kind", ["message.said", "agent.made", "world.made"])
+def test_a_world_is_repaired_and_goes_on(
+    kind: str, rooms: Run, pair: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the rest of a world rests on what is lost."""
+    assert rooms("run", "--beats", "12", "--fast", "--quiet", "--world", "pair")[0] == 0
+    whole = facts(rooms("show", "--json", "--world", "pair"))
+    lines = rooms("export", "--format", "jsonl", "--world", "pair")[1].splitlines()
+    with sqlite3.connect(pair) as db:
+        damaged = db.execute("SELECT min(seq) FROM events WHERE type = ?", (kind,)).fetchone()[0]
+        db.execute("UPDATE events SET body = CAST(replace(body, 'e', 'f') AS BLOB) WHERE seq = ?", (damaged,))
+        db.execute("DELETE FROM snapshots")  # a world that was saved behind the damage is whole
+    db.close()
+    before = rooms("show", "--json", "--world", "pair")
+    assert before[0] != 0
+    assert main(["repair", "--db", str(pair)]) == 0
+    assert f"event {damaged} ({kind})" in capsys.readouterr().out
+    assert main(["verify", "--db", str(pair)]) == 0 and list(pair.parent.glob("pair.db.before-repair-*"))
+    capsys.readouterr()
+    code, out, err = rooms("show", "--json", "--world", "pair")
+    world = json.loads(out)
+    assert (code, err) == (0, "") and {**world, "file": ""} == {**json.loads(before[1]), "file": ""}
+    assert world["seq"] == whole["seq"]
+    code, out, _ = rooms("export", "--format", "jsonl", "--world", "pair")
+    kept = [line for line in out.splitlines() if json.loads(line)["seq"] != damaged]
+    assert code == 0 and kept == [line for line in lines if json.loads(line)["seq"] != damaged]
+    report = json.loads(rooms("replay", "--json", "--world", "pair")[1])
+    assert report["state"] is True and report["gone"] == 1, "HUDs that showed what is lost come out otherwise"
+    assert rooms("fork", "again", "--world", "pair")[0] == 0
+    assert rooms("run", "--beats", "4", "--fast", "--quiet", "--world", "pair")[0] == 0
+    assert facts(rooms("show", "--json", "--world", "pair"))["seq"] > whole["seq"]

@@ -27,9 +27,15 @@ LINES: dict[str, tuple[Told, Told, list[str]]] = {
     "task set": ([], [p.TaskSet("a")], ["task now: a"]),
     "task changed": ([p.TaskSet("a")], [p.TaskUpdate("b")], ["task now: b"]),
     "task cleared": ([p.TaskSet("a")], [p.TaskClear()], ["task now: none set yet (task.set sets it)"]),
-    "task stands in": ([], [p.SessionStart(title="T")], ["task now: T (from the session's title)"]),
+    "a title that stands in is no news": ([], [p.SessionStart(title="T")], []),
+    "a title stands in for the task again": (
+        [p.TaskSet("a")], [p.SessionStart(title="T"), p.TaskClear()], ["task now: T (from the session's title)"],
+    ),
     "a title says nothing of a task that is set": ([p.TaskSet("a")], [p.SessionStart(title="T")], []),
-    "request stands in": ([], [p.SessionStart(request="R")], ["task now: R (from the last request)"]),
+    "a request that stands in is no news": ([p.SessionStart(request="Q")], [p.SessionStart(request="R")], []),
+    "a request stands in for the task again": (
+        [p.SessionStart(request="R"), p.TaskSet("a")], [p.TaskClear()], ["task now: R (from the last message)"],
+    ),
     "constraint added": ([], [p.ConstraintAdd("a")], ["constraint: a"]),
     "constraint derived": ([], [p.ConstraintAdd("a", derived=True)], ["constraint: a (derived)"]),
     "constraint removed": ([p.ConstraintAdd("a")], [p.ConstraintRemove("c1")], ["constraint removed: a"]),
@@ -69,7 +75,15 @@ LINES: dict[str, tuple[Told, Told, list[str]]] = {
     "decision superseded": (
         [p.DecisionRecord("a")],
         [p.DecisionRecord("b"), p.DecisionSupersede("d1", "d2")],
-        ["decision withdrawn: a", "decision: b"],
+        ["decision: b (replaces: a)"],
+    ),
+    "decision replaced, as its words say": (
+        [p.DecisionRecord("a"), p.DecisionRecord("b")],
+        [p.DecisionRecord("c", derived=True, replaces=("a", "b"))],
+        ["decision: c (derived) (replaces: a; b)"],
+    ),
+    "decision replaced by one that is known": (
+        [p.DecisionRecord("a"), p.DecisionRecord("b")], [p.DecisionSupersede("d1", "d2")], ["decision withdrawn: a"],
     ),
     "error met": ([], [p.ErrorEncountered("a")], ["error: a"]),
     "error met again says nothing": (
@@ -92,7 +106,7 @@ LINES: dict[str, tuple[Told, Told, list[str]]] = {
         [p.NoteAdd("a"), p.NoteAdd("b")], [p.SectionClear("notes")], ["note removed: a", "note removed: b"],
     ),
     "note added and removed": ([], [p.NoteAdd("a"), p.NoteRemove("n1")], []),
-    "file opened": ([], [OPEN("a"), OPEN("b", "referenced")], ["file: a (reading)", "file: b (referenced)"]),
+    "file opened": ([], [OPEN("a"), OPEN("b", "referenced")], ["file: a (reading)"]),
     "file edited": ([OPEN("a"), OPEN("b")], [EDIT("a")], ["file now: a (editing)"]),
     "file touched again": ([EDIT("a"), EDIT("b")], [OPEN("a")], []),
     "file left": ([OPEN("a")], [p.FileClose("a")], ["file left: a (reading)"]),
@@ -167,6 +181,20 @@ def test_what_is_remembered_changes_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        (Origin.TOOL, ()),  # the agent's own call, which stands in the transcript
+        (Origin.HOST, ("file: a (editing)",)),  # changed on the disk by nobody knows what
+        (Origin.USER, ("file: a (editing)",)),
+    ],
+)
+def test_a_file_is_news_where_no_call_of_the_agent_showed_it(origin: Origin, expected: tuple[str, ...]) -> None:
+    assert diff_states(*states([], [EDIT("a")], origin)).lines == expected
+    read, edited = states([OPEN("a")], [EDIT("a")], origin)
+    assert diff_states(read, edited).lines == tuple(f"file now: {line[6:]}" for line in expected)
+
+
+@pytest.mark.parametrize(
     ("told", "expected"),
     [
         (p.NoteAdd("a"), "note: a [from a tool]"),
@@ -196,7 +224,7 @@ def test_what_presses(told: Told, pressing: bool) -> None:
 
 
 def test_a_block_has_its_tag_and_a_line_an_item() -> None:
-    assert render(delta_document("123456", ("note: a", "# b"))) == "[hud 123456]\n\n- note: a\n- \\# b\n"
+    assert render(delta_document("123456", ("note: a", "# b"))) == "[hud 123456]\n\n- note: a\n- `# b`\n"
 
 
 def test_a_block_is_bounded() -> None:

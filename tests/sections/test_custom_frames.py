@@ -383,7 +383,7 @@ def test_densities(make: Make) -> None:
     define(session, "own", f"def section():\n    return {forms}")
     assert "## Plain\n\n- one\n- two\n" in whole(session) and "## Own\n\n- a\n- b\n" in whole(session)
     compact = whole(session, "compact")
-    assert "\nPlain: one; two\n" in compact and "\na and b\n" in compact and "##" not in compact
+    assert "\nPlain: one · two\n" in compact and "\na and b\n" in compact and "##" not in compact
     minimal = whole(session, "minimal")
     assert "\nab\n" in minimal and "two" not in minimal
 

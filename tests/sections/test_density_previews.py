@@ -10,35 +10,29 @@ import pytest
 from hudkit.api import Hud, HudSession
 from hudkit.compose import Density, validate
 from hudkit.compose.formats.markdown import render
-from hudkit.config import SectionLimits
+from hudkit.config import SectionLimits, Settings
 from hudkit.log import Origin, Payload
 from hudkit.log import payloads as p
 from hudkit.sections.document_builder import DocumentBuilder
-from hudkit.sections.section import (
-    ITEM_CHARS,
-    SectionView,
-    ShownItem,
-    ViewOptions,
-    item_list,
-    origin_label,
-)
+from hudkit.sections.forms import section_items
+from hudkit.sections.section import ITEM_CHARS, ShownItem, ViewOptions, origin_label
 from hudkit.sections.table import SECTIONS
 from hudkit.tokens import count_tokens
 
 FULL, COMPACT, MINIMAL = Density
 BY_NAME = {spec.name: spec for spec in SECTIONS}
 
-MAKE: dict[str, tuple[str, Callable[[str], Payload], int, int]] = {
-    "constraints": ("Constraints", p.ConstraintAdd, 20, 3),
-    "blockers": ("⚠ Blockers", p.BlockerAdd, 10, 3),
-    "steps": ("Next Steps", p.StepAdd, 10, 3),
-    "decisions": ("Decisions", p.DecisionRecord, 10, 5),
-    "errors": ("Open Errors", p.ErrorEncountered, 5, 3),
-    "notes": ("Notes", p.NoteAdd, 20, 3),
-    "files": ("Active Files", p.FileOpen, 15, 5),
+MAKE: dict[str, tuple[str, Callable[[str], Payload]]] = {
+    "constraints": ("Constraints", p.ConstraintAdd),
+    "blockers": ("⚠ Blockers", p.BlockerAdd),
+    "steps": ("Next Steps", p.StepAdd),
+    "decisions": ("Decisions", p.DecisionRecord),
+    "errors": ("Open Errors", p.ErrorEncountered),
+    "notes": ("Notes", p.NoteAdd),
+    "files": ("Active Files", p.FileEdit),
 }
-"""Each list with its title, an event that adds to it, and how many are shown at full and at compact (000)."""
-NEWEST = sorted(set(MAKE) - {"steps"})
+"""Each list with its title, and an event that adds to it."""
+OLDEST = ("constraints", "steps")
 
 
 def session_of(*told: Payload, origin: Origin = Origin.AGENT) -> HudSession:
@@ -61,33 +55,51 @@ def block(text: str, title: str) -> str:
 
 
 @pytest.mark.parametrize("name", MAKE)
-def test_full_names_as_many_as_the_limit(name: str) -> None:
-    title, make, limit, _ = MAKE[name]
-    for total in (1, limit, limit + 3):
+def test_full_is_a_list_of_all_items(name: str) -> None:
+    title, make = MAKE[name]
+    for total in (1, 12, 40):
         section = block(shown(session_of(*(make(f"i{n}x") for n in range(total))), FULL), f"## {title} ({total})")
-        named = [n for n in range(total) if f"i{n}x" in section]
-        first = 0 if name == "steps" else max(0, total - limit)
-        assert named == list(range(first, first + min(total, limit)))
-        over = f"+3 {'more' if name == 'steps' else 'older'}: {name}.list"
-        assert (over in section) is (total > limit)
+        assert [n for n in range(total) if f"i{n}x" in section] == list(range(total)) and "+" not in section
 
 
 @pytest.mark.parametrize("name", MAKE)
-def test_compact_is_one_line_with_a_preview(name: str) -> None:
-    title, make, _, preview = MAKE[name]
-    for total in (1, preview, preview + 4):
+def test_compact_is_one_line_with_all_items(name: str) -> None:
+    title, make = MAKE[name]
+    for total in (1, 9):
         text = shown(session_of(*(make(f"i{n}x") for n in range(total))), COMPACT)
         line = next(line for line in text.splitlines() if line.startswith(f"{title} ({total}): "))
-        first = 0 if name == "steps" else max(0, total - preview)
-        assert [n for n in range(total) if f"i{n}x" in line] == list(range(first, first + min(total, preview)))
-        assert line.endswith("; +4") is (total > preview)
+        shown_as = "`{}`" if name == "files" else "{}"
+        assert line == f"{title} ({total}): " + " · ".join(shown_as.format(f"i{n}x") for n in range(total))
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_an_item_that_holds_the_separator_is_never_in_a_line_with_others(name: str) -> None:
+    title, make = MAKE[name]
+    for density in (FULL, COMPACT):
+        text = shown(session_of(make("one"), make("two · Constraints (0): none · three")), density)
+        assert f"## {title} (2)\n\n" in text and "two · Constraints (0): none · three" in text.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", MAKE)
+@pytest.mark.parametrize("density", [FULL, COMPACT])
+def test_what_does_not_fit_is_counted_with_the_call_that_shows_it(name: str, density: Density) -> None:
+    session = session_of(*(MAKE[name][1](f"item {n} of this section of the state") for n in range(40)))
+    frame = session.frame(1_000, 200_000, budget=300, density=density)
+    missing = [n for n in range(40) if f"item {n} of" not in frame.text]
+    assert missing and f"+{len(missing)}: {name}.list" in frame.text.replace(" more", "")
+    assert missing == (list(range(40 - len(missing), 40)) if name in OLDEST else list(range(len(missing))))
+    assert [omission.text for omission in frame.omitted] == [
+        f"item {n} of this section of the state" for n in missing
+    ]
+    said = session.call(f"{name}.list", {"limit": 200}).text
+    assert all(f"item {n} of" in said for n in missing)
 
 
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("constraints", "Constraints (4): i1x; i2x; i3x; +1"),
-        ("blockers", "⚠ Blockers (4): i1x; i2x; i3x; +1"),
+        ("constraints", "Constraints (4): i0x · i1x · i2x · i3x"),
+        ("blockers", "⚠ Blockers (4): i0x · i1x · i2x · i3x"),
         ("steps", "Step: i0x"),
         ("decisions", "4 decisions: hud snapshot"),
         ("errors", "4 open errors: hud snapshot"),
@@ -96,47 +108,62 @@ def test_compact_is_one_line_with_a_preview(name: str) -> None:
     ],
 )
 def test_minimal_names_what_always_holds_and_counts_the_rest(name: str, line: str) -> None:
-    text = shown(session_of(*(MAKE[name][1](f"i{n}x") for n in range(4))), MINIMAL)
+    session = session_of(*(MAKE[name][1](f"i{n}x") for n in range(4)))
+    text = session.frame(1_000, 200_000, density=MINIMAL).base
     assert text.splitlines()[-1] == line
     assert "#" not in text
 
 
 def test_one_of_a_kind_is_counted_in_the_singular() -> None:
     told = [p.DecisionRecord("a"), p.ErrorEncountered("b"), p.FileOpen("c"), p.NoteAdd("d")]
-    text = shown(session_of(*told), MINIMAL)
-    assert "1 decision | 1 open error | 1 file | 1 note: hud snapshot" in text
+    text = session_of(*told).frame(1_000, 200_000, density=MINIMAL).base
+    assert "1 decision | 1 open error | 1 note | 1 file: hud snapshot" in text
 
 
 def test_what_is_over_is_not_counted() -> None:
     told = [p.ErrorEncountered("a", key="k"), p.ErrorResolved(key="k"), p.FileOpen("c"), p.FileClose("c")]
-    assert "snapshot" not in shown(session_of(*told), MINIMAL)
+    assert "snapshot" not in session_of(*told).frame(1_000, 200_000, density=MINIMAL).base
 
 
-@pytest.mark.parametrize(("density", "most"), [(FULL, 2), (COMPACT, 2), (MINIMAL, 2)])
-def test_limits_are_settings(density: Density, most: int) -> None:
-    text = shown(session_of(*(p.BlockerAdd(f"i{n}x") for n in range(4))), density, SectionLimits(blockers=most))
-    assert [n for n in range(4) if f"i{n}x" in text] == [2, 3] and "+2" in text
+@pytest.mark.parametrize("density", list(Density))
+def test_a_limit_of_the_settings_holds_however_much_room_there_is(density: Density) -> None:
+    settings = Settings(limits=SectionLimits(blockers=2))
+    session = Hud.in_memory(settings=settings).session("s")
+    session.append(*(p.BlockerAdd(f"i{n}x") for n in range(4)))
+    frame = session.frame(1_000, 200_000, density=density)
+    assert [n for n in range(4) if f"i{n}x" in frame.base] == [2, 3] and "+2" in frame.base
+    assert {omission.reason for omission in frame.omitted} == {"[limits] blockers is 2"}
 
 
-@pytest.mark.parametrize("name", NEWEST)
+@pytest.mark.parametrize("name", MAKE)
 def test_a_text_is_cut_where_the_density_says(name: str) -> None:
-    title, make, _, _ = MAKE[name]
+    make = MAKE[name][1]
     for density, most in ITEM_CHARS.items():
-        if density is MINIMAL and name not in ("constraints", "blockers"):
+        if density is MINIMAL and name not in ("constraints", "blockers", "steps"):
             continue
-        text = block(shown(session_of(make("ø" * 1000)), density), title)
+        text = shown(session_of(make("ø" * 1000)), density)
         assert text.count("ø") == most - 1 and "ø…" in text
 
 
-def test_steps_struck_and_numbered_by_their_own_numbers() -> None:
-    told = [*(p.StepAdd(f"step {n}") for n in range(1, 14)), p.StepComplete("s1"), p.StepComplete("s2")]
-    text = shown(session_of(*told), FULL)
-    assert "\n3. step 3\n" in text and "\n12. step 12\n" in text and "step 13" not in text and "step 2\n" not in text
-    few = shown(session_of(p.StepAdd("a"), p.StepAdd("b"), p.StepComplete("s1")), FULL)
-    assert "1. ~~a~~\n2. b\n" in few
-    assert "Next Steps (2): ~~a~~; b" in shown(
-        session_of(p.StepAdd("a"), p.StepAdd("b"), p.StepComplete("s1")), COMPACT
+def test_an_error_that_is_cut_keeps_what_failed_and_what_went_wrong() -> None:
+    message = (
+        "pytest tests/test_refunds.py: FAILED test_twice_parallel "
+        + "- and so on " * 20
+        + "AssertionError: 2 is not 3"
     )
+    frame = session_of(p.ErrorEncountered(message), *(p.NoteAdd(f"note {n}") for n in range(60))).frame(budget=300)
+    assert "pytest tests/test_refunds.py" in frame.base and "AssertionError: 2 is not 3" in frame.base
+    assert message not in frame.base and frame.omitted[0].path == "/errors/e1/whole"
+
+
+def test_steps_struck_and_numbered_by_their_own_numbers() -> None:
+    few = session_of(p.StepAdd("a"), p.StepAdd("b"), p.StepComplete("s1"))
+    assert "1. ~~a~~\n2. b\n" in shown(few, FULL)
+    assert "Next Steps (2): ~~a~~ · b" in shown(few, COMPACT)
+    limited = Hud.in_memory(settings=Settings(limits=SectionLimits(steps=10))).session("s")
+    limited.append(*(p.StepAdd(f"step {n}") for n in range(1, 14)), p.StepComplete("s1"), p.StepComplete("s2"))
+    base = limited.frame(1_000, 200_000).base
+    assert "\n3. step 3\n" in base and "\n12. step 12\n" in base and "step 13" not in base and "step 2\n" not in base
 
 
 def test_todos_struck_and_labelled() -> None:
@@ -148,8 +175,8 @@ def test_todos_struck_and_labelled() -> None:
     )
     session = session_of(p.TodoSync(items))
     assert "- ~~a~~\n- b (in progress)\n- c\n- ~~d~~\n" in shown(session, FULL)
-    assert "Todos (4): b (in progress); c; ~~d~~; +1" in shown(session, COMPACT)
-    assert "2 todos: hud snapshot" in shown(session, MINIMAL)
+    assert "Todos (4): ~~a~~ · b (in progress) · c · ~~d~~" in shown(session, COMPACT)
+    assert "4 todos: hud snapshot" in session.frame(1_000, 200_000, density=MINIMAL).base
 
 
 @pytest.mark.parametrize(
@@ -187,8 +214,8 @@ def test_a_repeated_error_is_counted() -> None:
 
 def test_files_tell_their_status_at_full_only() -> None:
     session = session_of(p.FileEdit("a.py"), p.FileOpen("b.py"))
-    assert "- a.py (editing)\n- b.py (reading)\n" in shown(session, FULL)
-    assert "Active Files (2): a.py; b.py\n" in shown(session, COMPACT)
+    assert "- `a.py` (editing)\n- `b.py` (reading)\n" in shown(session, FULL)
+    assert "Active Files (2): `a.py` · `b.py`\n" in shown(session, COMPACT)
 
 
 @pytest.mark.parametrize(("density", "most"), [(FULL, 500), (COMPACT, 500), (MINIMAL, 200)])
@@ -206,67 +233,61 @@ def test_an_empty_state_has_a_task_line_and_no_empty_section(density: Density) -
 
 @pytest.mark.parametrize("density", list(Density))
 def test_every_document_is_of_the_vocabulary(density: Density) -> None:
-    told = [make(f"x{n}") for _, make, _, _ in MAKE.values() for n in range(30)]
+    told = [make(f"x{n}") for _, make in MAKE.values() for n in range(30)]
     validate(DocumentBuilder().document(session_of(*told).state, ViewOptions(density), "123456"))
 
 
 def test_no_two_sections_have_the_same_priority() -> None:
-    priorities = [spec.priority for spec in SECTIONS if spec.name not in ("task", "custom")]
+    priorities = [spec.priority for spec in SECTIONS if spec.logic.items is not None]
     assert len(set(priorities)) == len(priorities)
 
 
-def test_the_limit_of_a_section_with_a_setting_is_the_default_of_the_setting() -> None:
-    with_setting = msgspec.structs.asdict(SectionLimits())
-    assert {spec.name: spec.limit for spec in SECTIONS if spec.name in with_setting} == with_setting
-
-
-IN_VIEW: list[tuple[str, int, str]] = [
+LIMITED: list[tuple[str, int, str]] = [
     ("abc", 3, "abc"), ("abcd", 3, "bcd"), ("aBcD", 2, "ac"), ("aBcD", 3, "acD"), ("AbCd", 3, "bCd"),
-    ("ABCD", 2, "CD"), ("abCDE", 3, "abE"), ("", 3, ""), ("aB", 0, ""),
+    ("ABCD", 2, "CD"), ("abCDE", 3, "abE"), ("aB", 1, "a"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("items", "limit", "expected"), IN_VIEW)
-def test_in_view_closed_items_go_first(items: str, limit: int, expected: str) -> None:
-    shown_items = [ShownItem(one, one, one.isupper()) for one in items]
-    section = item_list(shown_items, SectionView(BY_NAME["notes"], ViewOptions(limits=SectionLimits(notes=limit))))
-    lines = render(section).replace("~~", "").splitlines() if section is not None else []
-    assert "".join(line[2:] for line in lines if line.startswith("- ") and "older: " not in line) == expected
+@pytest.mark.parametrize(("items", "limit", "expected"), LIMITED)
+def test_closed_items_go_first_then_the_oldest(items: str, limit: int, expected: str) -> None:
+    assert "".join(named(items, limit, "notes")) == expected
 
 
-PLANS: list[tuple[str, int, str]] = [
-    ("abcd", 2, "1. a 2. b"), ("ABcd", 2, "3. c 4. d"), ("ABCd", 2, "3. C 4. d"), ("ABCD", 2, "3. C 4. D"),
-    ("Abcd", 3, "2. b 3. c 4. d"), ("aBc", 5, "1. a 2. B 3. c"), ("aBcd", 3, "- a (no. 1) - c (no. 3) - d (no. 4)"),
-    ("aBCDEf", 2, "- a (no. 1) - f (no. 6)"), ("ab", 0, ""),
-]  # fmt: skip
+def named(items: str, limit: int, section: str) -> list[str]:
+    """The items that a limit leaves of a section: capitals are closed."""
+    spec = msgspec.structs.replace(
+        BY_NAME[section],
+        logic=msgspec.structs.replace(
+            BY_NAME[section].logic, items=lambda _: [ShownItem(one, one, one.isupper()) for one in items]
+        ),
+    )
+    limits = msgspec.structs.replace(SectionLimits(), **{section: limit})
+    found = section_items(spec, None, ViewOptions(limits=limits))
+    assert found is not None
+    return [found.items[n].key for n in found.named_at(FULL)]
 
 
-@pytest.mark.parametrize(("steps", "limit", "expected"), PLANS)
-def test_open_steps_come_first_and_keep_their_numbers(steps: str, limit: int, expected: str) -> None:
-    lines = [ShownItem(one, one, one.isupper()) for one in steps]
-    view = SectionView(BY_NAME["steps"], ViewOptions(limits=SectionLimits(steps=limit)))
-    section = item_list(lines, view, plan=True, ordered=True)
-    assert section is not None
-    shown = [line for line in render(section).replace("~~", "").splitlines()[1:] if line and "more: " not in line]
-    assert " ".join(shown) == expected
+@pytest.mark.parametrize(
+    ("done", "limit", "expected"),
+    [
+        ((), 2, "1. a 2. b"), ((1, 2), 2, "3. c 4. d"), ((1,), 3, "2. b 3. c 4. d"),
+        ((2,), 5, "1. a 2. ~~b~~ 3. c 4. d"), ((2,), 3, "- a (no. 1) - c (no. 3) - d (no. 4)"),
+    ],
+)  # fmt: skip
+def test_open_steps_come_first_and_keep_their_numbers(done: tuple[int, ...], limit: int, expected: str) -> None:
+    session = Hud.in_memory(settings=Settings(limits=SectionLimits(steps=limit))).session("s")
+    session.append(*(p.StepAdd(one) for one in "abcd"), *(p.StepComplete(f"s{n}") for n in done))
+    section = block(session.frame(1_000, 200_000).base, "## Next Steps")
+    lines = [line for line in section.splitlines()[1:] if line and "more: " not in line]
+    assert " ".join(lines) == expected
 
 
 def test_files_that_are_only_read_do_not_push_out_edited_ones() -> None:
     session = Hud.in_memory().session("s")
     session.append(*(p.FileEdit(f"edited/{n}.py") for n in range(9)))
     session.append(*(p.FileOpen(f"read/{n}.py") for n in range(40)))
-    base = session.frame(used_tokens=1_000, limit_tokens=200_000).base
-    assert all(f"edited/{n}.py" in base for n in range(9))
-    assert base.count("read/") == SectionLimits().files - 9
-
-
-def test_in_a_section_newer_items_stay_longer_and_closed_ones_go_first() -> None:
-    lines = [ShownItem("1", "a"), ShownItem("2", "b", closed=True), ShownItem("3", "c")]
-    for plan, order in ((False, ["3", "1", "2"]), (True, ["1", "3", "2"])):
-        section = item_list(lines, SectionView(BY_NAME["notes"]), plan=plan)
-        assert section is not None
-        items = [node for _, node in section.walk() if not isinstance(node, str) and node.tag == "item"]
-        assert [item.get("key") for item in sorted(items, key=lambda item: -item.get("priority"))] == order
+    base = session.frame(used_tokens=1_000, limit_tokens=200_000, budget=300).base
+    assert all(f"edited/{n}.py" in base for n in range(9)) and 0 < base.count("read/") < 40
 
 
 EXAMPLE: tuple[Payload, ...] = (
@@ -295,5 +316,6 @@ def test_the_ceilings_of_001(hud: Hud, density: str, used: int, ceiling: int, pl
     session = hud.session("s")
     session.append(*EXAMPLE)
     frame = session.frame(used, 200_000, density=density, placement=placement)
-    assert frame.density == density and frame.tail.startswith("Context: ") and frame.omitted == ()
+    assert frame.density == density and frame.tail.startswith("Context: ")
+    assert density == "minimal" or frame.omitted == ()
     assert frame.tokens == count_tokens(frame.text) <= ceiling

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from test_fold import events_of
 
+from hudkit.log import Event
 from hudkit.log.payloads import (
     BlockerAdd,
     BlockerRemove,
@@ -181,3 +183,34 @@ RULES: dict[str, tuple[Told, Callable[[HudState], object], object]] = {
 def test_rule(name: str) -> None:
     told, look, expected = RULES[name]
     assert look(fold(events_of(told))) == expected
+
+
+class CountedText(str):
+    """A text that counts how often one is compared with another."""
+
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedText.comparisons += 1
+        return super().__eq__(other)
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize("section", ["notes", "steps", "blockers", "constraints", "decisions", "files"])
+def test_texts_that_replace_a_section_are_not_each_compared_with_all_others(section: str) -> None:
+    def replaced(event: Event, number: int) -> Event:
+        texts = tuple(CountedText(f"text {n}") for n in range(number))
+        return msgspec.structs.replace(event, payload=SectionReplace(section, texts))
+
+    # The texts come in behind the codec, which would make plain ones of them.
+    first, second = events_of([SectionReplace(section, ("a",)), SectionReplace(section, ("b",))])
+    CountedText.comparisons = 0
+    state = fold([replaced(first, 500), replaced(second, 1_000)])
+    assert len(getattr(state, section)) == 1_000
+    assert CountedText.comparisons < 20_000, "not a million"
+
+
+def test_a_new_text_does_not_take_the_id_of_an_imported_one_behind_it() -> None:
+    state = fold(events_of([NoteAdd("imported", id="n2"), SectionReplace("notes", ("new", "imported"))]))
+    assert [(note.id, note.content) for note in state.notes] == [("n3", "new"), ("n2", "imported")]

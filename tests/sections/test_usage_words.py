@@ -20,23 +20,24 @@ def test_amount(tokens: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("used", "limit", "assumed", "estimated", "text"),
+    ("used", "limit", "doubt", "estimated", "text"),
     [
-        (90 * K, 200 * K, False, False, "45% (90k/200k)"),
-        (90 * K, 200 * K, True, False, "45% (90k/200k assumed)"),
-        (90 * K, 200 * K, False, True, "45% (~90k/200k)"),
-        (90 * K, 200 * K, True, True, "45% (~90k/200k assumed)"),
-        (0, 200 * K, False, False, "0% (0/200k)"),
-        (500, 800, False, False, "62% (500/800)"),
-        (250 * K, 200 * K, False, False, "125% (250k/200k)"),
-        (None, 200 * K, False, False, "usage unknown until the next report, window 200k"),
-        (None, 200 * K, True, False, "usage unknown until the next report, window 200k assumed"),
-        (None, 200 * K, False, True, "usage unknown until the next report, window 200k"),
-        (None, 999, False, False, "usage unknown until the next report, window 999"),
+        (90 * K, 200 * K, "", False, "45% (90k/200k)"),
+        (90 * K, 200 * K, "assumed", False, "45% (90k/200k assumed)"),
+        (90 * K, 200 * K, "", True, "45% (~90k/200k)"),
+        (90 * K, 200 * K, "assumed", True, "45% (~90k/200k assumed)"),
+        (0, 200 * K, "", False, "0% (0/200k)"),
+        (500, 800, "", False, "62% (500/800)"),
+        (250 * K, 200 * K, "", False, "125% (250k/200k)"),
+        (None, 200 * K, "", False, "usage unknown until the next report, window 200k"),
+        (None, 200 * K, "assumed", False, "usage unknown until the next report, window 200k assumed"),
+        (None, 200 * K, "", True, "usage unknown until the next report, window 200k"),
+        (27 * K, 40 * K, "observed", False, "68% (27k/40k observed)"),
+        (None, 999, "", False, "usage unknown until the next report, window 999"),
     ],
 )
-def test_reading(used: int | None, limit: int, assumed: bool, estimated: bool, text: str) -> None:
-    assert usage_text(used, limit, assumed=assumed, estimated=estimated) == text
+def test_reading(used: int | None, limit: int, doubt: str, estimated: bool, text: str) -> None:
+    assert usage_text(used, limit, doubt=doubt, estimated=estimated) == text
 
 
 @pytest.mark.parametrize(
@@ -49,12 +50,17 @@ def test_reading(used: int | None, limit: int, assumed: bool, estimated: bool, t
         (Band.YELLOW, False, ", yellow"),
         (Band.RED, True, ", red: compact soon"),
         (Band.RED, False, ", red"),
-        (Band.CRITICAL, True, ", critical: compact now; the host is about to"),
+        (Band.CRITICAL, True, ", critical: compact now"),
         (Band.CRITICAL, False, ", critical"),
     ],
 )
 def test_warning(band: Band, entered: bool, text: str) -> None:
     assert band_text(band, entered) == text
+
+
+def test_the_host_is_about_to_compact_only_where_it_does() -> None:
+    assert band_text(Band.CRITICAL, True, compacts=True) == ", critical: compact now; the host is about to"
+    assert band_text(Band.RED, True, compacts=True) == ", red: compact soon"
 
 
 def test_advice_is_neutral() -> None:

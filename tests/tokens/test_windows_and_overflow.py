@@ -25,6 +25,9 @@ UNKNOWN = "acme-7-large"
         ("", {}, 200_000, "assumed"),
         (UNKNOWN, {"host": 0, "user": 50_000}, 50_000, "user"),
         (UNKNOWN, {"host": -1}, 200_000, "assumed"),
+        (UNKNOWN, {"observed": 41_000}, 41_000, "observed"),
+        (UNKNOWN, {"observed": 41_000, "user": 50_000}, 50_000, "user"),
+        ("claude-sonnet-4-5", {"observed": 41_000}, 200_000, "table"),
     ],
 )
 def test_who_is_believed(model, given, limit, source):

@@ -39,5 +39,5 @@ def test_the_page_adds_an_operation(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
     done = subprocess.run(command, env=env, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    # the new test, and the two tests of each definition for both operations
-    assert "5 passed" in done.stdout, done.stdout
+    # the new test, and the three tests of each definition for both operations
+    assert "7 passed" in done.stdout, done.stdout

@@ -80,7 +80,7 @@ def test_a_text_of_4096_bytes_is_taken_and_one_more_is_refused_with_the_figure()
     assert did(s, "notes.add", content="é" * 2048).data["recorded"]
     assert s.state.notes[0].content == "é" * 2048
     refused = route(s, "hud", {"tool": "notes.add", "args": {"content": "é" * 2048 + "a"}})
-    assert refused.startswith('"content" has 4,097 bytes, the limit is 4,096. Nothing was recorded.')
+    assert refused.startswith('"text" has 4,097 bytes, the limit is 4,096. Nothing was recorded.')
     assert len(s.state.notes) == 1
     long = {"tool": "update", "args": {"section": "notes", "value": ["a", "b" * 5000]}}
     assert '"value" has 5,000 bytes' in route(s, "hud", long)
@@ -95,7 +95,7 @@ def test_programs_get_the_error_with_its_candidates():
     with pytest.raises(OperationError) as caught:
         call(s, "note_add", {"content": "x"})
     assert "notes.add" in caught.value.details["near"]
-    assert caught.value.details["example"] == 'hud({"tool": "notes.add", "args": {"content": "x"}})'
+    assert caught.value.details["example"] == 'hud({"operation": "notes.add", "text": "x"})'
 
 
 def test_at_most_five_candidates():

@@ -13,6 +13,7 @@ from toolbox import OF_THE_PAST, did, fresh
 
 from hudkit.log import Origin
 from hudkit.log.payloads import CompactAfter, TodoItem, TodoSync
+from hudkit.testing.assertions import calls_in
 from hudkit.tools import ALIASES, OPERATIONS, call, reply
 
 EVERY = {**OPERATIONS, **ALIASES}
@@ -52,7 +53,10 @@ def live_items(s):
 
 
 def check_example(sent, router="hud"):
-    """Send a call; where it is refused, send what the refusal shows, and look at what that did."""
+    """Send a call; where it is refused, send what the refusal shows, and look at what that did.
+
+    What was there stays as it was, unless the agent's own call named it; what is new are the agent's own words.
+    """
     s = session()
     answer = reply(s, router, sent)
     if answer.ok or not isinstance(answer.text, str):
@@ -63,25 +67,22 @@ def check_example(sent, router="hud"):
     before = live_items(s)
     follow_up = reply(s, router, example_call)
     after = live_items(s)
-    # The agent's own call may have a second fault, and this session has no past to read in.
-    own = set(map(str, flat(example_call.get("args", {})))) <= {str(value) for value in flat(sent)}
-    assert follow_up.ok or (own and example_call.get("args")) or example_call["tool"] in OF_THE_PAST, answer.text
-    words = json.dumps(sent, ensure_ascii=False).casefold() if not isinstance(sent, str) else sent.casefold()
+    said = {name: value for name, value in example_call.items() if name != "operation"}
+    words = "\n".join(map(str, flat(sent)))
+    asks = example_call["operation"] == "help"
+    # No text and no id of ours: what the example says, the agent said, or it stands for words that are missing.
+    assert asks or all(value == "…" or str(value) in words for value in flat(said)), (sent, answer.text)
+    # A placeholder is refused, the agent's own call may have a second fault, and this session has no past to read in.
+    assert follow_up.ok or said or example_call["operation"] in OF_THE_PAST, answer.text
     for (section, id), item in before.items():
-        if after.get((section, id)) == item:
-            continue
-        text = item[0]
-        named = (
-            id.casefold() in words
-            or section in words
-            or text.casefold() in words
-            or (example_call["tool"] == "undo" and example_call["args"]["seq"] in flat(sent))
-            or any(isinstance(value, str) and value and value.casefold() in text.casefold() for value in flat(sent))
-        )
-        assert named, f"{sent} → {answer.text}: {section} {id} {text!r} is gone and was not named"
+        # There is one task: who sets it names it.
+        sets = section == "task" and example_call["operation"] in ("task.set", "task.update")
+        if after.get((section, id)) != item and not sets:
+            named = [value for value in flat(said) if isinstance(value, str) and value]
+            hit = any(value == id or value.casefold() in item[0].casefold() for value in named)
+            assert hit, f"{sent} → {answer.text}: {section} {id} {item[0]!r} is changed and was not named"
     for key, (text, _) in after.items():
-        # What is new was said by the agent: no words of ours are recorded as its own.
-        assert key in before or any(str(value) in text for value in flat(sent)), (sent, key, text)
+        assert key in before or any(str(value) in text for value in flat(said)), (sent, key, text)
     return example_call
 
 
@@ -99,33 +100,37 @@ def flat(value):
 @pytest.mark.parametrize(
     ("sent", "example"),
     [
-        ({}, {"tool": "help"}),
-        ({"tool": "hud_clr"}, {"tool": "help", "args": {"operation": "hud_clear"}}),
-        ({"tool": "task.complete"}, {"tool": "help", "args": {"operation": "task"}}),
-        ({"tool": "undone"}, {"tool": "help", "args": {"operation": "undo"}}),
-        ({"tool": "notes.remve"}, {"tool": "help", "args": {"operation": "notes"}}),
-        ({"tool": "notes.delete", "args": {"id": "n1"}}, {"tool": "notes.remove", "args": {"id": "n1"}}),
-        ({"tool": "steps.done", "args": {"id": "s1"}}, {"tool": "steps.complete", "args": {"id": "s1"}}),
-        ({"tool": "decisions.revisit", "args": {"id": "d1"}}, {"tool": "help", "args": {"operation": "decisions"}}),
-        ({"tool": "notes.remove", "args": {"id": "zzz"}}, {"tool": "notes.list"}),
-        ({"tool": "steps.complete", "args": {"id": "s9"}}, {"tool": "steps.list"}),
-        ({"tool": "errors.resolve", "args": {"id": "e9"}}, {"tool": "errors.list"}),
-        ({"tool": "undo", "args": {"seq": 99}}, {"tool": "history"}),
-        ({"tool": "task.resume", "args": {"session": "ses_9"}}, {"tool": "history"}),
-        ({"tool": "output", "args": {"id": "p9"}}, {"tool": "history"}),
-        ({"tool": "shared.report", "args": {"text": "It works"}}, {"tool": "shared.list"}),
-        ({"tool": "clear", "args": {"keep": "notes"}}, {"tool": "help", "args": {"operation": "clear"}}),
-        ({"tool": "notes.remove", "args": {"except": "n1"}}, {"tool": "help", "args": {"operation": "notes.remove"}}),
-        ({"tool": "clear", "args": {"sections": "notes"}}, {"tool": "clear", "args": {"section": "notes"}}),
-        ({"operation": "clear"}, {"tool": "help", "args": {"operation": "clear"}}),
+        ({}, {"operation": "help"}),
+        ({"operation": "hud_clr"}, {"operation": "help", "item": "hud_clear"}),
+        ({"operation": "task.complete"}, {"operation": "help", "item": "task"}),
+        ({"operation": "undone"}, {"operation": "help", "item": "undo"}),
+        ({"operation": "remove", "item": "1"}, {"operation": "help"}),
+        ({"operation": "add", "text": "x"}, {"operation": "help"}),
+        ({"operation": "notes.remve"}, {"operation": "help", "item": "notes"}),
+        ({"operation": "notes.remve", "item": "n1"}, {"operation": "notes.remove", "item": "n1"}),
+        ({"operation": "decisions.revisit", "item": "d1"}, {"operation": "decisions.get", "item": "d1"}),
+        ({"operation": "notes.remove", "item": "zzz"}, {"operation": "notes.list"}),
+        ({"operation": "notes.remove"}, {"operation": "notes.remove", "item": "…"}),
+        ({"operation": "decisions.supersede", "item": "d1"}, {"operation": "decisions.list"}),
+        ({"operation": "decisions.supersede", "item": "d1", "by": "d9"}, {"operation": "decisions.list"}),
+        ({"operation": "steps.complete", "item": "s9"}, {"operation": "steps.list"}),
+        ({"operation": "errors.resolve", "item": "e9"}, {"operation": "errors.list"}),
+        ({"operation": "undo", "seq": 99}, {"operation": "history"}),
+        ({"operation": "task.resume", "session": "ses_9"}, {"operation": "history"}),
+        ({"operation": "output", "item": "p9"}, {"operation": "history"}),
+        ({"operation": "shared.report", "text": "It works"}, {"operation": "shared.list"}),
+        ({"operation": "clear", "keep": "notes"}, {"operation": "help", "item": "clear"}),
+        ({"operation": "notes.remove", "except": "n1"}, {"operation": "help", "item": "notes.remove"}),
+        ({"operation": "update", "section": "notes", "value": "x"}, {"operation": "snapshot"}),
         (
-            {"tool": "decisions.record", "args": {"summary": "Use PASETO", "supersedes": "zzz"}},
-            {"tool": "decisions.list"},
+            {"operation": "decisions.record", "text": "Use PASETO", "supersedes": "zzz"},
+            {"operation": "decisions.list"},
         ),
         (
-            {"tool": "notes.add", "args": {"contents": "a" * 300}},
-            {"tool": "help", "args": {"operation": "notes.add"}},
+            {"operation": "decisions.record", "text": "Use PASETO", "origin": "user"},
+            {"operation": "decisions.record", "text": "Use PASETO"},
         ),
+        ({"operation": "notes.add", "txt": "a" * 300}, {"operation": "help", "item": "notes.add"}),
     ],
 )
 def test_a_refused_call_is_answered_with_the_harmless_call(sent, example):
@@ -145,6 +150,7 @@ def test_every_operation_under_every_wrong_argument_shows_a_harmless_call():
         for args in wrong:
             if name not in OUTSIDE:
                 check_example({"tool": name, "args": args})
+                check_example({**args, "operation": name})
 
 
 OUTSIDE = {"export"}
@@ -164,7 +170,7 @@ OUTSIDE = {"export"}
         st.sampled_from(VALUES),
         max_size=2,
     ),
-    st.sampled_from(("tool", "operation", "action", "name")),
+    st.sampled_from(("tool", "operation", "action")),
     st.sampled_from(("hud", "memory")),
 )
 def test_no_mistyped_operation_is_answered_with_a_harmful_call(name, args, key, router):
@@ -176,6 +182,11 @@ def test_an_undo_says_how_it_is_undone_in_the_notation_of_the_tool():
     s = session()
     gone = did(s, "undo")
     again = json.loads(re.search(r"hud\((\{.*\})\)$", gone.text)[1])
-    assert again == {"tool": "undo", "args": {"seq": s.state.seq}}
+    assert again == {"operation": "undo", "seq": s.state.seq}
     assert reply(s, "hud", again).ok
     assert live_items(s) == live_items(session())
+
+
+def test_the_calls_that_a_frame_names_are_read_from_its_lines_and_lists() -> None:
+    text = "Notes (9): a · +8: notes.list\n\n- +2 more: constraints.list\n\n4 decisions | 2 files: hud snapshot\n"
+    assert [call["operation"] for _, call in calls_in(text)] == ["notes.list", "constraints.list", "snapshot"]

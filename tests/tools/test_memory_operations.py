@@ -15,6 +15,7 @@ from toolbox import OF_THE_PAST
 from hudkit import Hud
 from hudkit.cli.demo import unpack_orchard
 from hudkit.errors import OperationError
+from hudkit.log import Origin
 from hudkit.log import payloads as p
 from hudkit.tokens import count_tokens
 from hudkit.tools import OPERATIONS, reply
@@ -142,6 +143,32 @@ def test_a_long_message_is_read_in_pages(session, past, main):
     assert abs(len(text) - answer.data["characters"]) <= pages + 1
 
 
+def test_a_search_spends_its_tokens_on_text(session):
+    answer = said(session, "search", query="frost", limit=10)
+    hits = answer.data["messages"]
+    sessions = {hit["session"] for hit in hits}
+    assert len(hits) > len(sessions), "a session with several hits is needed"
+    for id in sessions:
+        assert answer.text.count(id) == 1
+    texts = sum(count_tokens(hit["snippet"]) for hit in hits)
+    assert texts >= 0.5 * count_tokens(answer.text)
+    for hit in hits:
+        short = hit["message"][-10:]
+        assert f"`{short}`" in answer.text
+        assert said(session, "message", session=hit["session"], id=short).data["id"] == hit["message"]
+        assert said(session, "messages", session=hit["session"], before=short, limit=1).data["messages"]
+
+
+@pytest.mark.slow
+def test_the_summary_counts_the_todos_of_the_session(session):
+    todos = (p.TodoItem("dig", "pending", "high"), p.TodoItem("sow", "pending"), p.TodoItem("rest", "completed"))
+    session.append(p.TodoSync(todos), origin=Origin.HOST)
+    answer = said(session, "summary")
+    assert answer.data["todos"] == {"pending": 2, "completed": 1}
+    assert "Todos of this session: 2 pending, 1 completed (todos.list)." in answer.text
+
+
+@pytest.mark.slow
 def test_search_finds_and_filters(session, main):
     answer = said(session, "search", query="frost limit", limit=5)
     assert answer.data["messages"] and "frost" in answer.text.lower()
@@ -169,6 +196,8 @@ def test_items_come_before_conversations(session):
 def test_compactions_by_their_index(session, main):
     listed = said(session, "compactions", session=main)
     assert [row["how"] for row in listed.data["compactions"]] == ["automatic", "automatic"]
+    first, second = (row["summary"] for row in listed.data["compactions"])
+    assert first.startswith("Goal") and not second.startswith("Goal"), "a preview begins with what is new"
     read = said(session, "compactions", session=main, read=2, tokens=5_000)
     assert "## Goal" in read.text and read.data["summary"].startswith("## Goal")
     refused = reply(session, "memory", {"tool": "compactions", "args": {"session": main, "read": 3}})
@@ -226,6 +255,34 @@ def test_a_session_is_carried_over_as_it_was(hud, session):
     assert first == second and len(first["steps"]) == 2
     again = reply(other, "memory", {"tool": "import", "args": {"name": exported["name"]}})
     assert not again.ok and "items of its own" in again.text
+
+
+def test_a_session_file_of_plain_sections_is_taken_over(hud, session):
+    plain = {
+        "sessionId": "ses_old",
+        "lastUpdated": 1_795_000_000_000,
+        "currentTask": "Implementing auth middleware",
+        "keyDecisions": ["JWT over sessions", 7, "JWT over sessions"],
+        "activeFiles": ["src/auth.py"],
+        "notes": ["The key lies in the vault", ""],
+        "blockers": None,
+        "nextSteps": ["Write the tests"],
+        "compactedContext": "Login works.",
+    }
+    folder = Path(said(session, "export").data["path"]).parent
+    (folder / "ses_old.json").write_text(json.dumps(plain))
+    other = hud.session("ses_new")
+    assert said(other, "import", name="ses_old.json").data["events"] == 6
+    state = other.state
+    assert state.task.description == "Implementing auth middleware"
+    assert [one.summary for one in state.decisions] == ["JWT over sessions"]
+    assert [one.path for one in state.files if one.status == "editing"] == ["src/auth.py"]
+    assert [one.content for one in state.notes] == ["The key lies in the vault"]
+    assert [one.description for one in state.steps] == ["Write the tests"]
+    assert "Login works." in other.frame().text
+    (folder / "other.json").write_text('{"notes": ["of something else"]}')
+    refused = reply(other, "memory", {"tool": "import", "args": {"name": "other.json"}})
+    assert not refused.ok and "not an exported session" in refused.text
 
 
 def _rows(session):

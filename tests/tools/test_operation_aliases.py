@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from toolbox import did, fresh
 
+from hudkit.context import count_tokens
 from hudkit.sections import encode_state
 from hudkit.tools import ALIASES, OPERATIONS, route
 
@@ -34,6 +35,7 @@ PAIRS = {
     ],
     "hud_step": [({"step": "x"}, "steps.add", {"description": "x"})],
     "hud_clear": [({}, "clear", {}), ({"section": "compactedContext"}, "clear", {"section": "compacted"})],
+    "pin": [({"text": "x"}, "constraints.add", {"text": "x"})],
     "errors.report": [({"message": "x"}, "errors.add", {"message": "x"})],
 }
 CASES = [(name, *pair) for name, pairs in PAIRS.items() for pair in pairs]
@@ -74,16 +76,20 @@ def test_both_routers_understand_every_spelling(name):
     assert route(before(), "hud", call) == route(before(), "memory", call).replace("memory({", "hud({")
 
 
-@pytest.mark.parametrize(("router", "first"), [("hud", "task"), ("memory", "hud(section?)")])
+@pytest.mark.parametrize(("router", "first"), [("hud", "task"), ("memory", "what was said")])
 def test_help_begins_with_the_routers_own_spellings(router, first):
     lines = route(fresh(), router, {"tool": "help"}).splitlines()
-    assert lines[0].endswith(f'{router}({{"tool": "help", "args": {{"operation": "notes.add"}}}})')
+    assert f'{router}({{"operation": "help", "item": "notes.add"}})' in lines[0]
     assert lines[1].startswith(f"- {first}")
 
 
-def test_help_names_every_operation():
-    text = route(fresh(), "hud", {"tool": "help"})
+@pytest.mark.parametrize("router", ["hud", "memory"])
+def test_help_names_every_operation_and_what_each_group_is_for_in_350_tokens(router):
+    text = route(fresh(), router, {"operation": "help"})
+    lines = text.splitlines()
     for name in (*OPERATIONS, *ALIASES):
         group, _, rest = name.rpartition(".")
-        line = next(one for one in text.splitlines() if one.startswith(f"- {group}:" if group else "- (no group)"))
-        assert rest in (line if name not in ALIASES or group else text)
+        assert rest in (next(line for line in lines if line.startswith(f"- {group} (")) if group else text)
+    assert all(" (" in line for line in lines[1:-1])
+    assert count_tokens(text) <= 350
+    assert lines[1 if router == "memory" else -2].index("search, messages") < 80

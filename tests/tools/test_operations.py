@@ -11,6 +11,7 @@ from hudkit.log.payloads import (
     CompactAfter,
     ConstraintAdd,
     ContextSnapshot,
+    DecisionRecord,
     FrameBase,
     NoteAdd,
     Redact,
@@ -24,15 +25,15 @@ from hudkit.tools import OPERATIONS
 def test_task():
     s = fresh()
     assert did(s, "task.get").text == "No task is set."
-    assert did(s, "task.set", description="Implement auth").text == 'Set the task: "Implement auth".'
+    assert did(s, "task.set", description="Implement auth").text == "Set the task."
     assert did(s, "task.set", description="Implement auth").text == "The task is so already."
     updated = did(s, "task.update", description="Implement auth, tests left").text
-    assert updated == 'Updated the task: "Implement auth, tests left".'
+    assert updated == "Updated the task."
     assert did(s, "task.get").text == "- task: Implement auth, tests left"
     assert did(s, "task.get").data["task"]["description"] == "Implement auth, tests left"
     assert did(s, "task.clear").text == "Cleared the task."
     assert did(s, "task.clear").text == "No task was set."
-    assert did(s, "task.update", description="Again").text == 'Set the task: "Again".'
+    assert did(s, "task.update", description="Again").text == "Set the task."
     assert s.state.task.description == "Again"
     assert types(s) == ["task.set", "task.update", "task.clear", "task.set"]
 
@@ -40,7 +41,7 @@ def test_task():
 def test_notes():
     s = fresh()
     assert did(s, "notes.add", content="a").data == {"id": "n1", "recorded": True}
-    assert did(s, "notes.add", content="b").text == 'Added note n2: "b".'
+    assert did(s, "notes.add", content="b").text == "Added note n2."
     assert did(s, "notes.add", content="a").text == "Already there: note n1."
     assert did(s, "notes.update", id="n1", content="c").text == "Updated note n1."
     assert did(s, "notes.update", id="n1", content="c").text == "Note n1 says so already."
@@ -53,7 +54,7 @@ def test_notes():
 
 def test_constraints():
     s = fresh()
-    assert did(s, "constraints.add", text="No new dependencies").text == 'Added constraint c1: "No new dependencies".'
+    assert did(s, "constraints.add", text="No new dependencies").text == "Added constraint c1."
     assert did(s, "constraints.add", text="No new dependencies").text == "Already there: constraint c1."
     s.append(ConstraintAdd("Tabs", derived=True), origin=Origin.HOST)
     assert did(s, "constraints.list").text == (
@@ -88,7 +89,7 @@ def test_steps():
     assert did(s, "steps.update", id="s2", description="Plan").text == "Updated step s2."
     assert [(step.id, step.description, step.completed) for step in s.state.steps] == [("s2", "Plan", False)]
     assert did(s, "steps.complete", id="s2").text == "Completed step s2. No step is open."
-    assert did(s, "steps.add", description="Plan").text == 'Added step s4: "Plan".'
+    assert did(s, "steps.add", description="Plan").text == "Added step s4."
     assert did(s, "steps.remove", id="s4").text == 'Removed step s4: "Plan".'
     assert types(s)[3:] == [
         "step.complete", "step.reorder", "step.update", "step.remove", "step.remove", "step.update", "step.complete",
@@ -98,9 +99,7 @@ def test_steps():
 
 def test_decisions():
     s = fresh()
-    assert (
-        did(s, "decisions.record", summary="Use JWT", details="stateless").text == 'Recorded decision d1: "Use JWT".'
-    )
+    assert did(s, "decisions.record", summary="Use JWT", details="stateless").text == "Recorded decision d1."
     assert did(s, "decisions.record", summary="Use JWT").text == "Already there: decision d1."
     assert did(s, "decisions.record", summary="Use JWT", details="stateless").data["recorded"] is False
     assert did(s, "decisions.list").text == "Decisions (1)\n- d1: Use JWT — stateless"
@@ -121,7 +120,7 @@ def test_a_decision_supersedes_in_one_append():
     did(s, "decisions.record", summary="HS256")
     did(s, "decisions.record", summary="One key")
     answer = did(s, "decisions.record", summary="RS256", supersedes=["d1", "one key"])
-    assert answer.text == 'Recorded decision d3: "RS256". It supersedes d1, d2.'
+    assert answer.text == "Recorded decision d3. It supersedes d1, d2."
     assert answer.data == {"id": "d3", "recorded": True, "superseded": ["d1", "d2"]}
     assert batches == [1, 1, 3]
     assert [decision.summary for decision in s.state.decisions] == ["RS256"]
@@ -133,7 +132,7 @@ def test_other_details_supersede_the_same_summary():
     s = fresh()
     did(s, "decisions.record", summary="Use JWT", details="stateless")
     assert did(s, "decisions.record", summary="Use JWT", details="audited").text == (
-        'Recorded decision d2: "Use JWT". It supersedes d1.'
+        "Recorded decision d2. It supersedes d1."
     )
     assert [(it.id, it.details) for it in s.state.decisions] == [("d2", "audited")]
 
@@ -329,8 +328,8 @@ def test_the_origin_is_the_channels():
 
 def test_an_operation_that_reads_appends_nothing():
     s = fresh()
-    s.append(NoteAdd("x"))
+    s.append(NoteAdd("x"), DecisionRecord("y"))
     for name, one in OPERATIONS.items():
         if not one.writes and name not in OF_THE_PAST:
             did(s, name, **one.example)
-    assert s.state.seq == 1
+    assert s.state.seq == 2

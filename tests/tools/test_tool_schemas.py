@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from toolbox import fresh
 
+from hudkit.context import count_tokens
 from hudkit.errors import OperationError
 from hudkit.sections.state import STATE_FIELDS
 from hudkit.tools import ALIASES, DEFINITIONS, OPERATIONS, operation_schema, route
 from hudkit.tools.arguments import convert_arguments
 from hudkit.tools.operation import SECTION_LISTINGS
+from hudkit.tools.spellings import shown_name
 from hudkit.tools.tool_reference import tools_page
 from strategies import hostile
 
@@ -45,8 +49,8 @@ def test_the_example_is_valid_and_help_tells_everything(one):
     text = route(fresh(), "hud", {"tool": "help", "args": {"operation": one.name}})
     assert text.startswith(f"{one.name}: {one.summary}")
     for name, node in operation_schema(one)["properties"].items():
-        assert f"\n- {name} (" in text and node["description"] in text
-    assert f'hud({{"tool": "{one.name}"' in text
+        assert f"\n- {shown_name(one, name)} (" in text and node["description"] in text
+    assert f'hud({{"operation": "{one.name}"' in text
 
 
 values = st.one_of(
@@ -73,10 +77,50 @@ def test_definitions_are_short_and_valid():
     assert [one["name"] for one in DEFINITIONS] == ["hud", "memory"]
     for one in DEFINITIONS:
         jsonschema.Draft202012Validator.check_schema(one["parameters"])
-        assert one["parameters"]["required"] == ["tool"]
+        parameters = one["parameters"]
+        assert "required" not in parameters and "additionalProperties" not in parameters
+        assert all("description" in node for node in parameters["properties"].values()), "a chat template asks it"
+        assert "tool" not in parameters["properties"], "a model takes it for the name of a tool"
         assert "compaction" in one["description"] and "help" in one["description"]
         assert len(one["description"]) < 300, "it is paid for in every call"
         assert "must" not in one["description"].casefold().split()
+
+
+def test_all_but_rare_operations_stand_in_a_definition_and_in_that_of_hud_those_that_write_come_first():
+    hud, memory = (one["parameters"]["properties"]["operation"]["enum"] for one in DEFINITIONS)
+    rare = {
+        "children", "compare", "export", "import", "files.open", "files.close", "files.edit", "update", "clear",
+        "task.update", "task.clear", "steps.reorder",
+    }  # fmt: skip
+    assert {
+        name for name in set(OPERATIONS) - {*hud, *memory} if not re.search(r"^(sections|project)\.|\.confirm$", name)
+    } == rare
+    assert len(set(hud)) == len(hud) and len(set(memory)) == len(memory)
+    writes = [OPERATIONS[name].writes for name in hud]
+    assert writes == sorted(writes, reverse=True)
+    assert memory[:2] == ["search", "messages"]
+
+
+def test_the_definitions_cost_a_tenth_of_a_tool_for_each_operation():
+    def tokens(tool):
+        return count_tokens(json.dumps({"type": "function", "function": tool}, separators=(",", ":")))
+
+    tools = [
+        {"name": one.name.replace(".", "_"), "description": one.summary, "parameters": operation_schema(one)}
+        for one in EVERY
+    ]
+    ours, many = sum(map(tokens, DEFINITIONS)), sum(map(tokens, tools))
+    assert ours <= 305 and ours <= many / 10, (ours, many)
+
+
+@by_name
+def test_no_pattern_stands_beside_a_list(one):
+    """msgspec 0.22 overruns its memory there; the process dies at some later time."""
+    for field in msgspec.inspect.type_info(one.arguments).fields:
+        choices = field.type.types if isinstance(field.type, msgspec.inspect.UnionType) else ()
+        lists = [each for each in choices if isinstance(each, msgspec.inspect.VarTupleType)]
+        texts = [each.type if isinstance(each, msgspec.inspect.Metadata) else each for each in choices]
+        assert not lists or not any(getattr(each, "pattern", None) for each in texts), field.name
 
 
 def test_every_section_with_rows_is_a_section_of_the_state():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+import threading
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -132,3 +135,69 @@ def test_it_is_searched_with_an_index_and_without(tmp_path: Path, indexed: bool)
         assert [hit.message for hit in past.search(SearchQuery("ferret badger", filters))] == ["a1"]
     assert past.search(SearchQuery("ferret", SearchFilters(session="other"))) == ()
     past.close()
+
+
+# -- messages that are held ------------------------------------------------------------------------------------
+
+
+def test_what_is_held_is_read_as_it_is_and_in_its_place() -> None:
+    """A stub in the request promises the exact bytes, also of what the file has without secrets."""
+    secret = "ghp_" + "a1B2" * 9
+    store = ConversationStore(None, host="here", directory="/p")
+    outputs = [ran(f"a{n}", f"{secret} {n}\t\r\n") for n in range(3)]
+    kept(store, outputs)
+    assert not any(secret in str(message) for message in store.messages("s"))
+    store.hold(row(), outputs[1:2])
+    assert [secret in str(message) for message in store.messages("s")] == [False, True, False]
+    assert list(store.messages("s"))[1] == outputs[1] and ids(store, after="a1") == ["a2"]
+    store.hold(row(), outputs[2:])
+    assert [secret in str(message) for message in store.messages("s")] == [False, False, True], "the last ones count"
+    store.hold(row(), ())
+    assert not any(secret in str(message) for message in store.messages("s"))
+
+
+def test_what_is_held_is_of_its_own_session_alone() -> None:
+    store = ConversationStore(None, host="here", directory="/p")
+    store.hold(row("s"), [ran("a1", "the wombat sleeps")])
+    store.hold(row("t"), [ran("a2", "the badger digs")])
+    assert (ids(store, "s"), ids(store, "t")) == (["a1"], ["a2"])
+    store.release("s")
+    assert (ids(store, "s"), ids(store, "t")) == ([], ["a2"])
+    store.close()
+    assert store.session("t") is None and ids(store, "t") == []
+
+
+def test_one_thread_reads_while_another_lets_go() -> None:
+    store = ConversationStore(None, host="here", directory="/p")
+    messages = [ran(f"a{n}", "x") for n in range(3)]
+    kept(store, messages)
+    stop = threading.Event()
+
+    def let_go() -> None:
+        while not stop.is_set():
+            store.hold(row(), messages)
+            store.release("s")
+
+    thread = threading.Thread(target=let_go)
+    thread.start()
+    try:
+        for _ in range(2_000):
+            assert ids(store) == ["a0", "a1", "a2"]
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_of_damaged_rows_the_others_are_read_and_a_session_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "c.db"
+    store = ConversationStore(path, host="here", directory="/p")
+    for id in ("s", "t"):
+        kept(store, [said("u1", "one"), said("u2", "two")], row(id))
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE sessions SET body = X'FF00' WHERE id = 's'")
+        db.execute("UPDATE messages SET body = '{' WHERE id = 'u1' AND session = 1")
+        db.commit()
+    assert [session.id for session in store.sessions()] == ["t"] and store.session("s") is None
+    assert ids(store) == ["u2"] and {record.table for record in store.skipped} == {"sessions", "messages"}
+    kept(store, [said("u3", "three")])
+    assert store.session("s") == row() and ids(store) == ["u2", "u3"]

@@ -101,7 +101,9 @@ async def go_on(run: RunContext) -> bool:
         return False
     announced = CompactionContext(run.id, marker.auto, marker.overflow)
     output = await run.setup.hooks.run("compaction_autocontinue", announced, Autocontinue())
-    if output.proceed:
+    # Results that stand word for word behind the summary ask for an answer by themselves.
+    results_wait = bool(tail) and tail[-1].finish == "tool-calls" and not tail[-1].aborted
+    if output.proceed and (output.text or not results_wait):
         store_user_message(run, [StoredText(run.new_id("prt"), output.text or GO_ON, synthetic=True)])
     return output.proceed
 

@@ -175,6 +175,10 @@ def _read_digest(workspace: Workspace, target: ResolvedPath) -> tuple[str, FileS
     return digest.hexdigest(), stamp
 
 
+_UNDONE_ELSEWHERE = frozenset({"task", "hud", "memory", "hud_compact", "memory_compact"})
+"""What a sub-agent did is undone with its own calls; what was recorded in the HUD is taken back there."""
+
+
 def _not_undone(messages: Iterable[StoredMessage]) -> Iterable[str]:
     """Yield one line for each call whose effects nobody knows."""
     for message in messages:
@@ -184,5 +188,5 @@ def _not_undone(messages: Iterable[StoredMessage]) -> Iterable[str]:
                 continue
             if call.tool == "bash":
                 yield shorten(visible(" ".join(str(call.arguments.get("command", "")).split())), 200)
-            elif call.tool not in TOOLS and call.tool != "task":
+            elif call.tool not in TOOLS and call.tool not in _UNDONE_ELSEWHERE:
                 yield f"{visible(call.tool)} (a plugin's tool)"

@@ -317,6 +317,8 @@ class AgentLoop:
             text = joined_text(gone[0].parts)
             result = await asyncio.to_thread(undo_changes, self._run, gone, text)
             history.take_back(gone[0].id, self._run.now())
+            if len(prompts) == 1:
+                self._change_title(user_input.prompt_title(gone[0]), "")
             await self._follow_history()
             return result
 
@@ -335,8 +337,15 @@ class AgentLoop:
             text = joined_text(back[0].parts)
             result = await asyncio.to_thread(undo_changes, self._run, back[:end], text, redo=True)
             self._run.history.bring_back(back[end].id if end < len(back) else "", self._run.now())
+            self._change_title("", user_input.prompt_title(back[0]))
             await self._follow_history()
             return result
+
+    def _change_title(self, before: str, title: str) -> None:
+        """Give the session another title; one that somebody else gave it stays."""
+        session = self.setup.store.session(self.id)
+        if session is not None and session.title == before:
+            self.setup.store.update(self.id, self._run.now(), title=title)
 
     async def _follow_history(self) -> None:
         """Bring what goes with the messages in line with those that are there now: todos, and what plugins know."""

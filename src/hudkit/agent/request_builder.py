@@ -54,6 +54,10 @@ from hudkit.tools import DEFINITIONS
 CONTINUATION = "(The conversation goes on here.)"
 """What stands in front where a request would begin with the model's own words: no server takes that."""
 
+UNANSWERED = "(This was left unanswered.)"
+"""What stands for the model's answer between results or words of the user and more words of the user: a turn that was
+cancelled or failed has none, and the chat templates of Mistral's models refuse two messages of a user in a row."""
+
 COMPACTION_QUESTION = "What did we do so far?"
 """What the model reads in place of a compaction's marker: the summary answers it."""
 
@@ -87,14 +91,14 @@ async def build_request(
     chat = ModelCallContext(run.id, agent.name, model.name, last_user)
     words = to_chat_messages(messages, pruned=_pruned_words(run))
     hooked = await hooks.run("messages_transform", chat, Messages(words))
-    converted = to_model_messages(hooked.messages, part_lookup(messages), media=media)
+    converted = to_model_messages(hooked.messages, part_lookup(messages), media=media, more=more)
     # messages before the system prompt: the HUD works out both from the messages, and puts its base into the prompt
     blocks = await hooks.run("system_transform", chat, System(list(prompt.blocks)))
     params = await hooks.run("chat_params", chat, Params(agent.temperature, None, run.settings.max_output, {}))
     headers = await hooks.run("chat_headers", chat, Headers())
     return CompletionRequest(
         tuple(rejoin_blocks(prompt.header, blocks.system)),
-        (*converted, *more),
+        converted,
         tuple(tools),
         RequestSettings(
             max_output=params.max_tokens,
@@ -145,9 +149,9 @@ def tool_result_text(call: StoredCall, pruned: Callable[[StoredCall], str] | Non
 
 
 def to_model_messages(
-    chat: Iterable[ChatMessage], parts: PartLookup, *, media: bool = True
+    chat: Iterable[ChatMessage], parts: PartLookup, *, media: bool = True, more: Sequence[ModelMessage] = ()
 ) -> tuple[ModelMessage, ...]:
-    """Return the messages of a request, in an order that every server takes.
+    """Return the messages of a request, in an order that every server takes; `more` stands behind them.
 
     `parts` finds what hooks do not see: seals, and the bytes of files. `media=False` names files instead.
     """
@@ -160,7 +164,20 @@ def to_model_messages(
             converted += _assistant_messages(message, parts, seen)
     if converted and not isinstance(converted[0], UserMessage):
         converted.insert(0, UserMessage((TextContent(CONTINUATION),)))
-    return tuple(converted)
+    return tuple(_with_answers((*converted, *more)))
+
+
+def _with_answers(messages: Iterable[ModelMessage]) -> Iterator[ModelMessage]:
+    """Yield the messages of a request, with an answer before each message of the user that has none before it.
+
+    What stands before is as it was: the request of a call stays the beginning of the next one.
+    """
+    before: ModelMessage | None = None
+    for message in messages:
+        if isinstance(message, UserMessage) and isinstance(before, UserMessage | ToolResult):
+            yield AssistantMessage((TextContent(UNANSWERED),))
+        yield message
+        before = message
 
 
 def part_lookup(messages: Iterable[StoredMessage]) -> PartLookup:

@@ -14,9 +14,10 @@ hold keys.
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,11 @@ import msgspec
 from hudkit.errors import StoreDamaged, StoreError
 from hudkit.log import Finding
 from hudkit.log.redaction import SecretText, remove_from_json
+from hudkit.log.stores.migrations import Schema, check_definitions, check_version, migrate
 from hudkit.log.stores.sqlite_files import (
     OpenFiles,
     check_private_path,
+    connect_reader,
     connect_writer,
     create_private_file,
     store_errors,
@@ -38,9 +41,16 @@ from hudkit.models import CompletionRequest, Message, RequestSettings, ToolSpec
 REQUESTS_FILE = "requests.db"
 """The name of the file in hudkit's data directory, beside that of the sessions."""
 
-_TABLES = (
-    "CREATE TABLE IF NOT EXISTS blocks (digest BLOB PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID",
-    """CREATE TABLE IF NOT EXISTS requests (
+_APPLICATION_ID = 0x48554452
+"""`PRAGMA application_id` of every file of requests (the letters HUDR)."""
+
+REQUESTS_SCHEMA = Schema(
+    _APPLICATION_ID,
+    (
+        (
+            f"PRAGMA application_id = {_APPLICATION_ID}",
+            "CREATE TABLE IF NOT EXISTS blocks (digest BLOB PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID",
+            """CREATE TABLE IF NOT EXISTS requests (
         position INTEGER PRIMARY KEY AUTOINCREMENT,
         session_id TEXT NOT NULL,
         message_id TEXT NOT NULL,
@@ -48,8 +58,33 @@ _TABLES = (
         at INTEGER NOT NULL,
         body BLOB NOT NULL
     )""",
-    "CREATE INDEX IF NOT EXISTS requests_of_session ON requests (session_id, position)",
+            "CREATE INDEX IF NOT EXISTS requests_of_session ON requests (session_id, position)",
+        ),
+    ),
+    "holds no requests of hudkit",
+    "Name another file",
+    keeps_copy=False,
+    was_unmarked=True,
 )
+"""What `migrations` needs to know of a file of requests."""
+
+
+def _open_writer(path: Path, timeout: float) -> sqlite3.Connection:
+    """Return a connection that writes to a file of requests, of this release's schema.
+
+    Raises what SQLite and the system raise, and a `StoreError` where the file is not ours or was altered.
+    """
+    if path.stat().st_size:  # a newer or a foreign file stays as it is: look before anything is written
+        with closing(connect_reader(path, timeout)) as probe:
+            check_version(probe, path, REQUESTS_SCHEMA)
+    db = connect_writer(path, timeout)
+    try:
+        migrate(db, path, REQUESTS_SCHEMA)
+        check_definitions(db, path, REQUESTS_SCHEMA)
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 class _RequestRow(msgspec.Struct, array_like=True):
@@ -92,9 +127,7 @@ class RequestLog:
             with suppress(FileExistsError):
                 create_private_file(self.path)
             self._files = OpenFiles(self.path)
-            self._db = connect_writer(self.path, busy_timeout)
-            for table in _TABLES:
-                self._db.execute(table)
+            self._db = _open_writer(self.path, busy_timeout)
 
     def add(self, session_id: str, message_id: str, model: str, sent_at: int, request: CompletionRequest) -> None:
         """Keep a request that goes out at `sent_at` (Unix ms); return nothing.
@@ -191,7 +224,7 @@ def redact_requests(path: Path, wanted: Sequence[SecretText], *, busy_timeout: f
     renamed: dict[bytes, bytes] = {}
     with store_errors(path):
         check_private_path(path, create=False)
-        db = connect_writer(path, busy_timeout)
+        db = _open_writer(path, busy_timeout)
         try:
             db.execute("BEGIN IMMEDIATE")
             for digest, body in db.execute("SELECT digest, body FROM blocks").fetchall():

@@ -52,9 +52,10 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       `tokens.overflow`). `tail`: the most that a compaction keeps verbatim, never more than an eighth of the usable
       window. `compaction_model` writes the summaries (empty: the agent's or the session's). `frees`: a compaction
       that freed less than this percentage of the window is not repeated at once.
-    - `prune`: whether old outputs of tools may leave the window; `protect`: how many of the newest tokens stay;
-      `minimum`: how many must be freed for it to be worth it; outputs of `protected_tools` stay (`*` at the end of a
-      name stands for all that begin so).
+    - `prune`: whether old outputs of tools may leave the window, `prune_from` so many percent of it in use;
+      `protect`: how many of the newest tokens stay, `minimum`: how many must be freed for it to be worth it (`None`:
+      what suits the window); outputs of `protected_tools` stay (`*` at the end of a name stands for all that begin
+      so). `cache_minutes`: after so many without a call the provider's cache is cold (`None`: by the model's name).
     - `max_output`: the most that a model may answer. `retries`: how often a failed model call is made again, first
       after `delay`, at most after `most_delay`.
     - `steps`: model calls in a turn. `repeats`: as many identical calls with the same result are answered with a
@@ -71,10 +72,12 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tail: Annotated[int, Meta(ge=0)] = MAX_TAIL_TOKENS
     compaction_model: str = ""
     frees: Annotated[float, Meta(ge=0, le=100)] = _COMPACTION.min_freed_percent
-    prune: bool = True
-    protect: Annotated[int, Meta(ge=0)] = _PRUNING.protected_tokens
-    minimum: Annotated[int, Meta(ge=1)] = _PRUNING.min_freed_tokens
+    prune: bool = _PRUNING.enabled
+    prune_from: Annotated[float, Meta(ge=0, le=100)] = _PRUNING.min_used_percent
+    protect: Annotated[int, Meta(ge=0)] | None = _PRUNING.protected_tokens
+    minimum: Annotated[int, Meta(ge=1)] | None = _PRUNING.min_freed_tokens
     protected_tools: tuple[str, ...] = ()
+    cache_minutes: Annotated[float, Meta(gt=0)] | None = None
     max_output: Annotated[int, Meta(ge=1)] | None = None
     retries: Annotated[int, Meta(ge=0, le=100)] = 6
     delay: Annotated[float, Meta(ge=0)] = 1.0
@@ -96,9 +99,11 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             reserved=settings.overflow.reserved_tokens,
             frees=settings.compaction.min_freed_percent,
             prune=settings.pruning.enabled,
+            prune_from=settings.pruning.min_used_percent,
             protect=settings.pruning.protected_tokens,
             minimum=settings.pruning.min_freed_tokens,
             protected_tools=settings.pruning.tools,
+            cache_minutes=settings.cache.ttl_minutes,
             windows=settings.windows,
         )
 

@@ -149,20 +149,25 @@ def _part(part: records.StoredPart) -> transcripts.Part:
         case records.CompactionMarker():
             return transcripts.CompactionPart(part.id, part.auto, part.overflow, part.tail_from)
         case records.StoredCall():
-            return transcripts.ToolPart(
-                part.id,
-                part.tool,
-                part.call_id,
-                part.status,
-                part.arguments,
-                part.output,
-                part.error,
-                part.title,
-                part.metadata,
-                part.started,
-                part.ended,
-                bool(part.compacted),
-            )
+            return tool_part(part)
+
+
+def tool_part(call: records.StoredCall) -> transcripts.ToolPart:
+    """Return a stored call as transcripts have it."""
+    return transcripts.ToolPart(
+        call.id,
+        call.tool,
+        call.call_id,
+        call.status,
+        call.arguments,
+        call.output,
+        call.error,
+        call.title,
+        call.metadata,
+        call.started,
+        call.ended,
+        bool(call.compacted),
+    )
 
 
 def _unreadable(error: StoreError) -> TranscriptError:

@@ -141,6 +141,18 @@ CARRIERS: Mapping[str, Carrier] = _table({
     "ansible-playbook, terraform, pulumi, rustc, latexmk, pdflatex, latex, xelatex, lualatex, tex": Carrier(
         project=True, runs="-f -C --file --directory --justfile --makefile --rakefile --eval --exec -e"
     ),
+    "eslint, stylelint": Carrier(
+        project=True,
+        runs="-c --config --rulesdir --plugin --resolve-plugins-relative-to -f --format --formatter --parser "
+        "--custom-syntax",
+        writes="-o --output-file",
+    ),
+    "prettier": Carrier(project=True, runs="--config --plugin"),
+    "mypy, flake8": Carrier(project=True, runs="--config-file --config --append-config"),
+    "pylint": Carrier(project=True, runs="--init-hook --load-plugins --rcfile"),
+    "sphinx-build": Carrier(project=True, runs="-c --conf-dir -D --define"),
+    "tcpdump": Carrier(runs="-z", writes="-w"),
+    "logrotate": _ALWAYS,
     "npm, pnpm, yarn": Carrier(
         verbs="list ls la ll view info show outdated audit why explain help search fund ping whoami root prefix bin",
     ),
@@ -378,6 +390,8 @@ def _behind_wrapper(name: str, words: Sequence[str]) -> tuple[tuple[str, ...], t
             replaced = value if name == "xargs" and letters[0] == "I" else replaced
         elif any(letter not in wrapper.flags for letter in letters):
             return None
+    if wrapper.assigns and words[index : index + 1] == ("-",):
+        return None  # the same as `-i`
     while wrapper.assigns and index < len(words) and "=" in words[index]:
         assigned.append(words[index])
         index += 1

@@ -190,6 +190,9 @@ class _ScriptReader:
             for option in ("-p", "--"):
                 if timed and words and words[0].text == option:
                     words = words[1:]
+            if timed and words and words[0].text.startswith("-"):
+                # To bash it is the program's name, to `sh` an option of a program that is called `time`.
+                self.script.doubts.append("the options of time are not followed")
         if words and not words[0].quoted and words[0].text == "for":
             self._for_each(words)
             return

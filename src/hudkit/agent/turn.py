@@ -16,7 +16,7 @@ cancellation and what the store raises.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from typing import Any, Literal
@@ -43,6 +43,7 @@ from hudkit.agent.model_call import stream_response, unreadable_arguments
 from hudkit.agent.records import ChangedFiles, FileDiff, StoredCall, StoredMessage
 from hudkit.agent.request_builder import build_request, gives_outputs_back
 from hudkit.agent.run_context import PluginTool, RunContext, SubTask, TaskArguments, joined_text
+from hudkit.agent.session_transcript import tool_part
 from hudkit.agent.tools import RequiredPermission, Tool, ToolOutcome, grant_permitted, run_tool
 from hudkit.compose import shorten, visible
 from hudkit.context.budget import TOKENS_PER_CHARACTER
@@ -52,9 +53,11 @@ from hudkit.context.compaction.cost_model import CallCosts, estimate_costs
 from hudkit.context.compaction.pruning import choose_pruning, prune_bounds, prune_candidates
 from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs
 from hudkit.errors import SessionError, StoreError, ToolError
+from hudkit.ingest.tool_calls import edited_paths, finished_call, read_path
 from hudkit.models import Completion, ContextTooLong, ModelError
-from hudkit.sections.call_history import CompactionHistory, PastCompaction
-from hudkit.tokens.model_facts import usable_of
+from hudkit.sections.call_history import CompactionHistory, FileUse, PastCompaction
+from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS, usable_of
+from hudkit.tools import is_operation_name
 
 _WINDOW_FULL = "the window is full, and another compaction would not help"
 
@@ -300,8 +303,9 @@ async def _run_call(run: RunContext, message: StoredMessage, call: StoredCall) -
         try:
             _refuse_repeat(run, call)
             arguments = await _hooked_arguments(run, call)
-            tool, checked = _resolve_tool(run, call, arguments)
-            answered = await _ask_permission(run, call, tool, checked, arguments)
+            named, arguments = _as_hud_call(run, call, arguments)
+            tool, checked = _resolve_tool(run, named, arguments)
+            answered = await _ask_permission(run, named, tool, checked, arguments)
             # stored as running before it runs: after a kill, what may have had effects is known
             running = _store_call(run, message, replace(call, status="running", started=run.now()))
             outcome = await _run_within_limits(run, message, running, tool, checked, answered=answered)
@@ -337,6 +341,16 @@ async def _hooked_arguments(run: RunContext, call: StoredCall) -> dict[str, Any]
     output = ToolArguments(msgspec.to_builtins(call.arguments))
     before = ToolExecuteBefore(run.id, call.tool, call.call_id)
     return (await run.setup.hooks.run("tool_execute_before", before, output)).arguments
+
+
+def _as_hud_call(run: RunContext, call: StoredCall, arguments: dict[str, Any]) -> tuple[StoredCall, dict[str, Any]]:
+    """Return the call of `hud` that was meant where a model called an operation as a tool: `notes.add` with a text.
+
+    It is stored as the model wrote it, since that is what the model reads again.
+    """
+    if call.tool in run.tools or "hud" not in run.tools or not is_operation_name(call.tool):
+        return call, arguments
+    return replace(call, tool="hud"), {**arguments, "operation": call.tool}
 
 
 def _resolve_tool(
@@ -577,13 +591,18 @@ def _prune(run: RunContext) -> None:
     calls = {message.id: message_history.calls_of(message) for message in messages}
     outputs = _finished_outputs(messages, calls)
     policy = policy_for(run.model.name.rpartition(":")[2])[0]
-    bounds = prune_bounds(run.model.window.limit_tokens, settings.protect, settings.minimum)
+    window = run.model.window
+    if window.source in UNCERTAIN_WINDOWS:  # nobody knows when it is half full
+        return
+    bounds = prune_bounds(window.limit_tokens, settings.protect, settings.minimum, settings.prune_from)
     pruned = {call.call_id for own in calls.values() for call in own if call.compacted}
-    candidates = prune_candidates(outputs, pruned, settings.protected_tools, bounds)
+    uses = tuple(_file_uses(messages, str(run.setup.workspace.root)))
+    candidates = prune_candidates(outputs, pruned, bounds, uses=uses, tools=settings.protected_tools)
     if not candidates:
         return
     # Before the first call of this process nobody knows when the cache was last used: it is taken for warm.
-    cold = run.last_call_at > 0 and run.now() - run.last_call_at >= policy.ttl_ms
+    ttl_ms = policy.ttl_ms if settings.cache_minutes is None else settings.cache_minutes * 60_000
+    cold = run.last_call_at > 0 and run.now() - run.last_call_at >= ttl_ms
     choice = choose_pruning(candidates, _call_costs(run, messages, outputs, pruned, cold), policy, bounds)
     if choice is None:
         return
@@ -607,9 +626,23 @@ def _finished_outputs(
     for message in messages:
         own = calls[message.id]
         sizes = [(call.call_id, call.tool, len(call.output)) for call in own]
-        transcript.append(MessageOutputs(message_history.message_size(message), sizes))
+        prompt = message_history.is_prompt(message)
+        transcript.append(MessageOutputs(message_history.message_size(message), sizes, prompt))
         finished.update(call.call_id for call in own if call.status == "completed")
     return tuple(output for output in locate_outputs(transcript) if output.call in finished)
+
+
+def _file_uses(messages: Iterable[StoredMessage], directory: str) -> Iterator[FileUse]:
+    """The files that calls read and changed, in order."""
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ChangedFiles):
+                yield from (FileUse(path) for path in part.files)
+            elif isinstance(part, StoredCall) and part.status == "completed":
+                call = finished_call(tool_part(part))
+                if path := read_path(call, directory):
+                    yield FileUse(path, call.id, call.part)
+                yield from map(FileUse, edited_paths(call, directory))
 
 
 def _call_costs(

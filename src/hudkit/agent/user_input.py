@@ -60,11 +60,14 @@ def store_user_parts(run: RunContext, parts: Sequence[ChatPart], files: Mapping[
     message = store_user_message(run, records)
     session = run.setup.store.session(run.id)
     if session is not None and not session.title:
-        title = " ".join(joined_text([part for part in records if message_history.is_users_own(part)]).split())[
-            :_TITLE_LENGTH
-        ]
-        run.setup.store.update(run.id, run.now(), title=title)
+        run.setup.store.update(run.id, run.now(), title=prompt_title(message))
     return message
+
+
+def prompt_title(prompt: StoredMessage) -> str:
+    """Return the title that a session has by its first prompt."""
+    own_words = joined_text([part for part in prompt.parts if message_history.is_users_own(part)])
+    return " ".join(own_words.split())[:_TITLE_LENGTH]
 
 
 def store_user_message(run: RunContext, parts: Sequence[StoredPart], *, repeats: str = "") -> StoredMessage:

@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "config": "show the settings in force, and check their files",
     "memory": "search, read and compare what was said or done in any session",
     "compactions": "list what each compaction dropped and kept; undo one",
+    "pin": "keep one line of yours in sight of a session's agent",
     "project": "show or set the defaults that all sessions of a project share",
     "sections": "list custom sections, trust a project's, try one",
     "rooms": "create a world of agents, play it, watch it in the browser, export it",

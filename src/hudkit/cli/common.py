@@ -76,10 +76,20 @@ def log_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print facts as JSON")
 
 
+GONE_HINT = (
+    "`hudkit restore` puts the newest backup back, where there is one; without, the next event begins a new log"
+)
+"""What to do where a log was removed."""
+
+
 def existing_log(path: Path | None) -> Path:
     """Return the log's path. Raises `ConfigError` where there is none."""
     path = path or log_path()
     if not os.path.lexists(path):
+        from hudkit.log.stores.sqlite_files import is_gone
+
+        if is_gone(path):
+            raise ConfigError(f"{path} is gone: the mark beside it says that it held events", hint=GONE_HINT)
         hint = (
             "It begins with the first event. Name another with --db or HUDKIT_DB, or run `hudkit demo` to see a HUD"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -341,13 +342,13 @@ def _items(receipt: Receipt) -> Iterator[str]:
 
 def _ways_back(session: HudSession, receipt: Receipt, seen: CoveredRange | None, *, readable: bool) -> Iterator[str]:
     """Say how what a compaction dropped is had again: only what works for this session."""
-    id, host = visible(host_session_id(session)), session.state.session.host
+    quoted_id, host = shlex.quote(visible(host_session_id(session))), session.state.session.host
     if readable:
-        yield f"found again by: hudkit memory messages {id}; hudkit memory search WORDS --session {id}"
+        yield f"found again by: hudkit memory messages {quoted_id}; hudkit memory search WORDS --session {quoted_id}"
     else:
         yield "found again by: nothing, the messages of this session cannot be read here"
     if seen is not None and not receipt.undone and host in _UNDONE_BY_HOST:
-        yield f"undone by: hudkit compactions undo {receipt.number} --session {id}"
+        yield f"undone by: hudkit compactions undo {receipt.number} --session {quoted_id}"
 
 
 def _summary(receipt: Receipt) -> str:

@@ -12,7 +12,8 @@ import msgspec
 
 from hudkit import paths
 from hudkit.cli import CliCommand
-from hudkit.cli.common import SCHEMA
+from hudkit.cli.common import SCHEMA, user_settings
+from hudkit.config import Settings
 from hudkit.daemon import client, socket_path
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import InstallStep
@@ -20,6 +21,7 @@ from hudkit.hosts.mcp import client_install as mcp
 from hudkit.hosts.mcp.client_install import CLIENTS
 from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
+from hudkit.hosts.opencode.versions import installed_generations
 
 _DETAILS = """\
 `hudkit install mcp --client NAME` tells a client of the Model Context Protocol to start `hudkit mcp`, which gives its
@@ -43,12 +45,32 @@ def _run(args: argparse.Namespace) -> int:
             raise ConfigError("no client is named", hint=f"Give --client with one of {', '.join(CLIENTS)}")
         tell(args, mcp.install(spot(args), args.client, dry_run=args.dry_run), "installed")
         return 0
-    here = chosen(args)
+    here = msgspec.structs.replace(chosen(args), generations=installed_generations(os.environ) or frozenset({1}))
     steps = opencode.install(here, dry_run=args.dry_run)
     if not args.dry_run and any(Path(step.path) == here.plugin and step.what == "change" for step in steps):
         client.stop(here.socket)  # it may be an older one; the plugin starts its own
-    tell(args, steps, "installed")
+    tell(args, steps, f"installed{_GENERATIONS[here.generations]}")
+    if not (args.json or args.dry_run):
+        print(_switches(user_settings("install")))
     return 0
+
+
+_GENERATIONS: Mapping[frozenset[int], str] = {
+    frozenset({1}): "",
+    frozenset({2}): " for OpenCode 2 (tried on a stand-in only: docs/opencode.md)",
+    frozenset({1, 2}): " for OpenCode 1 and 2 (2 was tried on a stand-in only: docs/opencode.md)",
+}
+
+
+def _switches(settings: Settings) -> str:
+    """Return what is on beside the HUD itself, what is off, and how each is turned."""
+    rows = (
+        ("index of past transcripts", settings.memory.index, "[memory] index"),
+        ("pruning of old tool outputs", settings.pruning.enabled, "[pruning] enabled"),
+    )
+    words = {True: ("on", "false turns it off"), False: ("off", "true turns it on")}
+    lines = (f"{words[is_on][0]:>5}  {what:30}{key} = {words[is_on][1]}" for what, is_on, key in rows)
+    return "\n".join(["Beside the HUD:", *lines, f"The file for that is {paths.user_config()}."])
 
 
 COMMAND = CliCommand(
@@ -101,5 +123,7 @@ def tell(args: argparse.Namespace, steps: tuple[InstallStep, ...], done: str) ->
             print(step.diff, end="")
         else:
             print(f"# {step.what} {step.path}")
+        if step.hint:
+            print(f"            {step.hint}")
     if not args.dry_run:
         print(f"hudkit is {done}. {HOSTS[args.host]}")

@@ -23,7 +23,8 @@ file beside the log (`hudkit.search.db`) that can be rebuilt at any time; each s
 does only that. `sessions`, `children SESSION`, `messages SESSION`, `message SESSION ID`, `output SESSION ID` (what a
 call gave back, by the number in the line that stands for it or by the call's id), `compactions SESSION`, `plans` and
 `compare A B` read further from there. `export` writes what a session of hudkit's log recorded to a JSON file,
-`import NAME SESSION` reads it into a session."""
+`import NAME SESSION` reads it into a session; so does `import FILE SESSION` for a file elsewhere, also for one of
+plain sections (`currentTask`, `keyDecisions`, `notes` …)."""
 
 OPERATIONS = (
     "summary",
@@ -156,6 +157,10 @@ def _answer(hud: Hud, past: PastSessions, args: argparse.Namespace, call: dict[s
             return _problems(past)
     hud.past = past
     name = call.pop("session", "") if args.operation in ("export", "import") else "hudkit memory"
+    if args.operation == "import":
+        file = Path(call["name"])
+        if file.parent != Path():  # a file of another place; the agent names only what was exported
+            past.exports, call["name"] = file.parent, file.name
     if args.operation == "export":
         name = pick(hud.log, name or None)
     answer = hud.session(name).call(args.operation, call)

@@ -29,10 +29,11 @@ _DETAILS = """\
 Give the secret in a file (`--text-file FILE`) or on standard input, never as an argument: arguments stay in the
 shell's history. Or name events of one session by their numbers (`hudkit log` shows them): everything that they say is
 removed, wherever the session holds it. Removed: the payloads, the frames that showed the text (also escaped or cut
-off), dumps of the state, snapshots, the search index; with `--text-file` also the transcripts and requests of our own
-agent, the rooms' worlds, exported sessions and the daemon's log. The files are rewritten. Kept: the events themselves
-with their numbers, so that `hudkit verify` still passes, and the rest of each payload with `[redacted]` in it. The
-next call of a session that held the text begins a new epoch. A running daemon need not be stopped.
+off), dumps of the state, snapshots, the search index; with `--text-file` also the transcripts, requests and long
+outputs of our own agent, the rooms' worlds, exported sessions and the daemon's log. The files are rewritten. Kept:
+the events themselves with their numbers, so that `hudkit verify` still passes, and the rest of each payload with
+`[redacted]` in it. The next call of a session that held the text begins a new epoch. A running daemon need not be
+stopped.
 
 Hosts' own transcripts are not changed. Files of hudkit that still hold the text, backups for example, are listed, and
 the exit code is 1. A chat, a run or a world that is open in another process may write the text again: end it first.
@@ -169,7 +170,9 @@ def _redact_others(data: Path, log: Path, wanted: Sequence[SecretText]) -> Itera
                     count = _redact_world(path, wanted)
                 case "exports/*.json":
                     count = _redact_export(path, wanted)
-                case "daemon.log*":
+                case "frames/*.json*":
+                    count = _drop_frame(path, wanted)
+                case "daemon.log*" | "outputs/*.txt":
                     count = _redact_lines(path, wanted)
                 case _:
                     continue
@@ -209,16 +212,40 @@ def _redact_export(path: Path, wanted: Sequence[SecretText]) -> int:
     return 1
 
 
+def _drop_frame(path: Path, wanted: Sequence[SecretText]) -> int:
+    """Remove the frame of a session that holds the texts: the next answer of the daemon takes its place."""
+    from hudkit.log.redaction import contains_secret
+
+    if not contains_secret(path.read_bytes(), wanted):
+        return 0
+    path.unlink()
+    return 1
+
+
 def _redact_lines(path: Path, wanted: Sequence[SecretText]) -> int:
-    """Replace the lines of a text file that hold the texts. It is changed in place: the daemon has it open."""
+    """Replace the lines of a text file that hold the texts, and return how many.
+
+    It is changed in place: the daemon has it open. Where a text goes over several lines in another way than it was
+    given, nothing of the file is left.
+    """
     from hudkit.log.redaction import MASK, contains_secret
 
-    lines = path.read_bytes().splitlines(keepends=True)
+    raw = path.read_bytes()
+    if not contains_secret(raw, wanted):
+        return 0
+    count = 0
+    for needle in wanted:
+        if b"\n" in needle.raw:
+            count += raw.count(needle.raw)
+            raw = raw.replace(needle.raw, MASK.encode())
+    lines = raw.splitlines(keepends=True)
     clean = [MASK.encode() + b"\n" if contains_secret(line, wanted) else line for line in lines]
-    count = sum(before != after for before, after in zip(lines, clean, strict=True))
-    if count:
-        _overwrite(path, b"".join(clean))
-    return count
+    count += sum(before != after for before, after in zip(lines, clean, strict=True))
+    body = b"".join(clean)
+    if contains_secret(body, wanted):
+        body = MASK.encode() + b"\n"
+    _overwrite(path, body)
+    return max(1, count)
 
 
 def _overwrite(path: Path, body: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,7 +87,7 @@ def _list(project: Path, json: bool) -> int:
 def _line(file: SectionFile) -> str:
     status = "BAD    " if file.wrong else "runs   " if file.trusted else "not yet"
     words = file.wrong or (file.definition and f"{file.definition.heading}, priority {file.definition.priority}")
-    untrusted = "" if file.wrong or file.trusted else f"; hudkit sections trust {file.path}"
+    untrusted = "" if file.wrong or file.trusted else f"; hudkit sections trust {shlex.quote(str(file.path))}"
     return f"{status} {file.level:<7} {file.name}: {words}{untrusted}"
 
 
@@ -110,6 +111,10 @@ def _trust(path: Path, json: bool) -> int:
     return 0
 
 
+_TRIALS = 3
+"""How often a program that ran too long is tried: its time is that of a clock, and the machine may be busy."""
+
+
 def _try(asked: argparse.Namespace) -> int:
     from hudkit.sections.sandboxed.definitions import read_section_file
 
@@ -121,9 +126,12 @@ def _try(asked: argparse.Namespace) -> int:
     try:
         values = section_inputs(_state(asked), file.definition.reads)
         bench.run(SectionDefinition("warm", "def section():\n    return 0\n"), {})
-        start = time.perf_counter()
-        outcome = bench.run(file.definition, values)
-        took = 1000 * (time.perf_counter() - start)
+        for _ in range(_TRIALS):
+            start = time.perf_counter()
+            outcome = bench.run(file.definition, values)
+            took = 1000 * (time.perf_counter() - start)
+            if not outcome.error.startswith("ran too long"):
+                break
     finally:
         bench.close()
     shown = dict(_shown(file.definition, outcome))

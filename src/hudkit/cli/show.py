@@ -23,6 +23,7 @@ from hudkit.log.event_log import EventLog
 from hudkit.log.payloads import EventGap
 from hudkit.sections.state import HudState
 from hudkit.tokens import Prices, prices_of
+from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS
 from hudkit.tools.window_usage import window_facts
 
 _DETAILS = """\
@@ -63,10 +64,15 @@ def _run(args: argparse.Namespace) -> int:
         session = hud.session(name)
         _show(session, session.state.seq if args.at is None else args.at, args)
         gaps = session.state.gaps
-        losses = [finding.message for finding in hud.log.recorded_findings() if finding.session_id == name]
+        losses = list(filter(None, (finding.loss_of(name) for finding in hud.log.recorded_findings())))
         for loss in dict.fromkeys((gaps.loss, *losses) if gaps.loss else losses):
             complain("show", f"recorded events were lost: {loss}")
-        return report_damage("show", gaps.damaged, gaps.count)
+        behind = [gap.of for gap in session.damage_behind_saved_state(_CHECKED_EVENTS) if gap.of not in gaps.damaged]
+        return report_damage("show", sorted((*gaps.damaged, *behind)), gaps.count + len(behind))
+
+
+_CHECKED_EVENTS = 20_000
+"""Events behind a saved state that are read for damage; `hudkit verify` reads them all."""
 
 
 COMMAND = CliCommand(
@@ -407,7 +413,7 @@ def _window_lines(session: HudSession, state: HudState) -> Iterator[str]:
 
 def _window_head(name: str, window: WindowUsage) -> Iterator[str]:
     usage = window.usage
-    size = f"{usage.limit_tokens:,} tokens{' (assumed)' if usage.source == 'assumed' else ''}"
+    size = f"{usage.limit_tokens:,} tokens{f' ({usage.source})' if usage.source in UNCERTAIN_WINDOWS else ''}"
     if usage.used_tokens is None:
         yield f"{visible(name)}: usage is unknown until the next report; the window has {size}"
     else:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 from hudkit.cli import CliCommand
 from hudkit.cli.install import chosen, host_arguments, spot, tell
 from hudkit.daemon import client
+from hudkit.daemon.socket_path import acquire_lock
 from hudkit.errors import ConfigError
-from hudkit.hosts.installing.config_files import InstallStep, remove_file
+from hudkit.hosts.installing.config_files import InstallStep, made_directory, remove_empty, remove_file
 from hudkit.hosts.mcp import client_install as mcp
 from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
@@ -62,14 +65,24 @@ COMMAND = CliCommand(
 
 
 def _stop(here: PluginTarget) -> None:
-    """End the daemon, and wait until it has gone, but not for long."""
+    """End the daemon, and wait until it and its index process have gone, but not for long."""
     until = time.monotonic() + STOP_SECONDS
     if client.stop(here.socket):
-        while here.socket.exists() and time.monotonic() < until:
+        while not _is_gone(here.socket) and time.monotonic() < until:
             time.sleep(0.02)
 
 
+def _is_gone(socket: Path) -> bool:
+    """Whether no daemon holds a socket's lock: it lets go of it last, when all its files are closed."""
+    lock = acquire_lock(socket)
+    if lock is None:
+        return False
+    os.close(lock)
+    return True
+
+
 def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
+    uppermost = made_directory(here.data)
     own = [path for _, path in own_files(here.data, here.db)]
     # The socket may lie elsewhere: among the files of the user's login, or where `HUDKIT_SOCKET` says.
     own += [here.socket, here.socket.with_name(here.socket.name + ".lock")]
@@ -80,6 +93,18 @@ def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
                 remove_file(path, upto=here.data if path.is_relative_to(here.data) else path.parent)
     if not dry_run:
         # Directories that held nothing but what is gone, or nothing from the start.
-        for name in ("exports", "sessions.db.claims", "worlds", "plugins/opencode", "plugins", "install", "run", "."):
+        for name in (
+            "exports",
+            "frames",
+            "sessions.db.claims",
+            "outputs",
+            "worlds",
+            "plugins/opencode",
+            "plugins",
+            "install",
+            "run",
+            ".",
+        ):
             with suppress(OSError):
                 (here.data / name).rmdir()
+        remove_empty(here.data, upto=uppermost)

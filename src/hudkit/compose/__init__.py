@@ -25,7 +25,7 @@ from hudkit.compose.nodes import Element, ElementCache, Node, Pending, Prop, fre
 from hudkit.compose.rendering import PreparedResults, PrepareError, prepare, render
 from hudkit.compose.tree_json import read_json, tree_schema, write_json
 from hudkit.compose.validation import DEFAULT_LIMITS, TreeLimits, validate
-from hudkit.compose.visible_text import shorten, visible
+from hudkit.compose.visible_text import shorten, shorten_middle, visible
 from hudkit.compose.vocabulary import TAGS, Tag
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ __all__ = [
     "read_jsx",
     "render",
     "shorten",
+    "shorten_middle",
     "text_of",
     "toon",
     "tree_schema",

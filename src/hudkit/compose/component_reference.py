@@ -122,13 +122,16 @@ assert tree.get("title") == "Open steps"
 | `{true}` `{false}` `{null}` `{3}` `{-1.5e3}` | values, numbers as in JSON |
 | `{"…"}` `{'…'}` | text with the escapes of JSON, and `\\u{1F600}`, `\\'`, `\\v`, `\\0` |
 | `{name}` `{task.summary}` | a value that is given: keys of mappings, fields of Structs, dataclasses, named tuples |
+| `{a && <text>…</text>}` `{!a && b}` | the second, where the first is true; as in Python, an empty list is not |
+| `{a ? b : c}` | one of the two; a branch is an element, a value, or either of these in parentheses |
+| `{list.map(item => <item>{item.name}</item>)}` | an element for each; `(item, index) =>` gives its place, too |
 | `{...name}` | the props of a mapping; what is written later counts |
 | `{/* … */}` | a comment, among children |
 | `&amp;` `&#38;` `&#x26;` | references: the names of HTML 4, `&apos;`, and codes; any other `&` is itself |
 
-Nothing is evaluated: no calls, no operators, no private or computed attributes. `<Show when={…} unless={…}>` is
-there without being given. Literals are checked against the annotation of the component's parameter, and text becomes
-a member of an enumeration.
+Nothing else is evaluated: no calls, no other operators, no private or computed attributes.
+`<Show when={…} unless={…}>` is there without being given. Literals are checked against the annotation of the
+component's parameter, and text becomes a member of an enumeration.
 
 White space, as in JSX:
 

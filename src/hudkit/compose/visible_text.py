@@ -30,12 +30,16 @@ _MARKUP_FORMS = (
     r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_RESULTS|TOOL_CALLS|TOOL_CONTENT|MODEL_SETTINGS)\])",
     r"\[(?=/?(?:ARGS|CALL_ID|THINK|IMG|BEGIN_TOOL_REQUEST|END_TOOL_REQUEST|gMASK)\])",
     r"<(?=</?SYS>>)",
+    # EXAONE
+    r"\[(?=\|(?:system|user|assistant|tool|endofturn)\|\])",
     # MiniMax
     r"\](?=~!?b[\[\]])|\[(?=e~\[)",
     # Gemma, T5, GPT-2, BERT, Nemotron and their descendants
     r"<(?=(?:start_of_turn|end_of_turn|start_of_image|end_of_utterance|beginning_of_sentence|end_of_sentence)>)",
     r"<(?=(?:begin_of_document|bos|eos|pad|unk|sop|eop|eot|eod|BOS_TOKEN|EOS_TOKEN|s)>|/s>)",
-    r"<(?=(?:extra_id_[0-9]{1,3}|SPECIAL_[0-9]{1,4}|tool_def_sep|tool_sep)>)",
+    r"<(?=(?:extra_id_[0-9]{1,3}|SPECIAL_[0-9]{1,4}|reserved_[0-9]{1,4}|tool_def_sep|tool_sep)>)",
+    # Ling, Ring
+    r"<(?=role>(?:SYSTEM|HUMAN|ASSISTANT|OBSERVATION)</role>)",
     # speakers, tool calls, their results, thoughts: Hermes, Qwen, Claude, Llama, Nemotron, GLM, Seed, MiniMax
     r"<(?=/?(?:[a-z]{2,12}:)?(?:tool_call|tool_result|tool_response|tool_output|function_call|function_result)s?>)",
     r"<(?=/?(?:function_responses?|TOOLCALL|TOOL_RESPONSE|think|thinking|arg_key|arg_value|available_tools)>)",
@@ -47,9 +51,12 @@ _MARKUP_FORMS = (
 
 _ANGLE_MARKUP = re.compile("|".join(form for form in _MARKUP_FORMS if form.startswith("<")))
 _BRACKET_MARKUP = re.compile("|".join(form for form in _MARKUP_FORMS if not form.startswith("<")))
-_SPEAKERS = ("Human:", "Assistant:", "User:", "System:")
+_SPEAKERS = ("Human:", "Assistant:", "User:", "System:", "USER:", "ASSISTANT:", "SYSTEM:")
 _SPEAKER = re.compile("^([ ]{0,3}(?:" + "|".join(_SPEAKERS).replace(":", "") + "))(?=:)", re.MULTILINE)
 
+
+LINE_SEPARATOR = " · "
+"""What stands between the items of a section that is one line. A section of which a text has it is never one."""
 
 _WORD_CUT_FROM = 0.6
 """A cut at a word loses at most the last 40 % of the room."""
@@ -102,3 +109,21 @@ def shorten(text: str, limit: int) -> str:
     if space > room * _WORD_CUT_FROM:
         cut = cut[:space]
     return cut.rstrip() + "…"
+
+
+def shorten_middle(text: str, limit: int) -> str:
+    """Return the beginning and, twice as long, the end of `text`, at most `limit` characters with the marker between.
+
+    `shorten_middle("pytest tests: 12 lines of a traceback, KeyError: 7", 30)` is `pytest… KeyError: 7`.
+    """
+    if len(text) <= limit:
+        return text
+    room = max(limit - 1, 0)
+    head, end = text[: room // 3], text[len(text) - (room - room // 3) :]
+    space = head.rfind(" ")
+    if space > len(head) * _WORD_CUT_FROM:
+        head = head[:space]
+    space = end.find(" ")
+    if 0 <= space <= len(end) * (1 - _WORD_CUT_FROM):
+        end = end[space:]
+    return f"{head.rstrip()}…{end}"

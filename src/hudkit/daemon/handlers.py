@@ -14,7 +14,8 @@ from typing import Any
 
 from hudkit.api import Hud, HudSession, PendingEvents, TranscriptIngester
 from hudkit.context.caching import Segment, common_prefix
-from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs, request_parts
+from hudkit.context.compaction.request_parts import CallOutput
+from hudkit.daemon.known_transcripts import KnownTranscript, KnownTranscripts
 from hudkit.daemon.logfile import LOGGER
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts.compaction_records import record_start, request_compaction, summary_request, undone_drafts
@@ -32,18 +33,16 @@ from hudkit.hosts.wire import (
     FrameResponse,
     ModelInfo,
     OutputStub,
-    RequestOverhead,
     RequestRefused,
     SessionIdentity,
     ToolReply,
     ToolRequestBody,
-    TranscriptEntry,
     decode,
     encode,
 )
 from hudkit.ingest import IngestBatch, read_messages
 from hudkit.log import EventDraft, Origin
-from hudkit.log.payloads import ContextSnapshot, LearnedCalibration, RequestParts
+from hudkit.log.payloads import ContextSnapshot, LearnedCalibration
 from hudkit.tools import reply
 from hudkit.transcripts.opencode_json import parse_todos
 from hudkit.web.http_listener import error_location
@@ -82,8 +81,11 @@ class _Conversation:
         self.ingester = ingester
         self._calls_left = float(_TOOL_BURST)
         self._filled_at = now
+        self.mark = ""
+        """Of the last frame."""
         self.order = -1
         """Of the last request for a frame, as the plugin numbers them."""
+        self.transcripts = KnownTranscripts()
         self.pieces: tuple[Segment, ...] | None = None
         """The transcript of the last call; `None` before the first of this process."""
 
@@ -103,20 +105,32 @@ class RequestHandlers:
     `answer` never raises; the methods for single paths raise typed errors, which `answer` turns into responses.
     """
 
-    def __init__(self, hud: Hud, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        hud: Hud,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        on_upload: Callable[[str, str], None] = lambda _host, _session: None,
+    ) -> None:
+        """`on_upload` is called with host and session after each request that brought messages; it must not wait."""
         self._hud = hud
         self._monotonic = monotonic
+        self._on_upload = on_upload
         self._conversations: OrderedDict[tuple[str, str], _Conversation] = OrderedDict()
 
     def answer(self, path: str, body: bytes) -> tuple[int, bytes]:
         """Return HTTP status and body for the body of a request; `path` is one of `HANDLERS`."""
         kind, handler = HANDLERS[path]
         try:
-            return 200, encode(handler(self, decode(body, kind)))
+            ask = decode(body, kind)
+            answer = encode(handler(self, ask))
+            if isinstance(ask, FrameRequestBody | EventsRequestBody):
+                self._on_upload(ask.host, ask.session)
+            return 200, answer
         except HudkitError as error:
             # A request that does not fit is the client's mistake; it is told, and a log of it would be a client's to
             # fill.
-            if error.code != "request":
+            if not isinstance(error, RequestRefused):
                 LOGGER.warning("%s refused: %s", path, error.code)
             return _failed(error)
         except Exception as error:
@@ -135,19 +149,18 @@ class RequestHandlers:
             raise RequestRefused(
                 "a later question was answered already", hint="Use the answer to that one", status=409
             )
+        transcript = conversation.transcripts.resolve(ask)
         conversation.order = ask.order if ask.order is not None else conversation.order
-        batch = _batch(ask, ask.model.limit)
+        batch = _batch(ask, ask.model.limit, anchors=transcript.order)
         # What the messages tell goes into the same commit as the frame that shows it; where another writer was first,
         # `news` is asked again on the state as it is then.
         pending = PendingEvents()
-        messages = ask.transcript
-        anchors = [(entry.anchor, entry.role) for entry in messages if entry.role != "cleared"]
         taught = _calibration_seed(self._hud, session, ask.model.id) if conversation.pieces is None else ()
 
         summarised = any(message.summary for message in batch.messages)  # what is not there now may be in it
-        if ask.whole is not None and messages and not summarised:
+        if ask.whole is not None and transcript.entries and not summarised:
             with suppress(StoreError):  # the frame says that nothing can be recorded
-                still_there = [*(entry.anchor for entry in messages), *ask.unsent]
+                still_there = [*(entry.anchor for entry in transcript.entries), *transcript.unsent]
                 session.follow_transcript(still_there, whole=ask.whole, used_tokens=ask.used)
 
         def news() -> Sequence[EventDraft]:
@@ -159,22 +172,25 @@ class RequestHandlers:
         frame = session.frame(
             used_tokens=ask.used,
             limit_tokens=ask.model.limit or None,
-            transcript=anchors if messages else None,
+            transcript=transcript.position,
             model=ask.model.id,
             last_mark=ask.have or "",
             pending_events=news,
-            sent_prefix=(lambda stubs: common_prefix(conversation.pieces, _pieces_of(messages, stubs)))
-            if messages
+            sent_prefix=(lambda stubs: common_prefix(conversation.pieces, transcript.segments(stubs)))
+            if transcript.entries
             else None,
-            parts=_parts_of(messages, ask.fixed) if messages else None,
-            # contract 9: only what the agent can read again leaves its window
-            outputs=_outputs_of(messages) if session.has_transcript else (),
+            parts=transcript.parts(ask.fixed),
+            outputs=self._outputs(session, transcript),
             history=(),
         )
-        conversation.pieces = _pieces_of(messages, {stub.call: len(stub.text) for stub in frame.pruned})
+        conversation.pieces = transcript.segments({stub.call: len(stub.text) for stub in frame.pruned})
         # Contract 6: nothing is acknowledged that is not durable. The host sends it again.
         if not frame.notice:
             ingester.settle(pending)
+        # Where a frame tells nothing new, what the host has is new enough: that answer is to be the fastest.
+        is_news = bool(frame.tail) or frame.mark != conversation.mark
+        conversation.mark = frame.mark
+        whole = session.next_base() if is_news else ""
         return FrameResponse(
             base=frame.base,
             deltas=tuple(DeltaLayer(delta.id, delta.anchor, delta.form, delta.text) for delta in frame.deltas),
@@ -187,13 +203,27 @@ class RequestHandlers:
             ack="" if frame.notice else _ack(ingester, ask.seen),
             mark=frame.mark,
             pruned=tuple(OutputStub(stub.call, stub.text) for stub in frame.pruned),
+            whole=whole,
         )
+
+    def _outputs(self, session: HudSession, transcript: KnownTranscript) -> tuple[CallOutput, ...]:
+        """The outputs that may leave the window, and of which the cost of a new base is worked out.
+
+        Contract 9: only what the agent can read again leaves its window.
+        """
+        position = transcript.position
+        asked_for = (
+            self._hud.settings.pruning.enabled
+            or bool(session.state.pruned_outputs.stubs)
+            or (position is not None and position.turn_start)
+        )
+        return transcript.outputs() if asked_for and session.has_transcript else ()
 
     def events(self, ask: EventsRequestBody) -> EventsAccepted:
         """Record what the request's messages and todos tell; return how far the log has come."""
         ingester = self._conversation(ask).ingester
         ingester.record(_batch(ask, None, ask.todos))
-        return EventsAccepted(_ack(ingester, ask.seen))
+        return EventsAccepted(_ack(ingester, ask.seen), ingester.session.next_base())
 
     def tool(self, ask: ToolRequestBody) -> ToolReply:
         """Carry out a model's call of a router, and return what the agent is told.
@@ -208,7 +238,9 @@ class RequestHandlers:
         before = session.state
         answer = reply(session, ask.router, ask.arguments, origin=Origin.AGENT)
         session.note_answered(before)
-        return ToolReply(answer.text, answer.ok)
+        remark = getattr(self._hud.log, "remark", "")
+        text = f"{answer.text}\nHUD: {remark}" if remark and answer.ok else answer.text
+        return ToolReply(text, answer.ok, session.next_base())
 
     def compacting(self, ask: CompactingRequestBody) -> CompactingResponse:
         """Record that the host compacts, and return the prompt that replaces the host's own."""
@@ -218,7 +250,7 @@ class RequestHandlers:
         except StoreError as error:
             # The prompt is worth more than the record of it: without the prompt the summary loses what must stay.
             LOGGER.warning("compact.before is not recorded: %s", error.code)
-        return CompactingResponse(summary_request(session))
+        return CompactingResponse(summary_request(session), session.next_base())
 
     def compact(self, ask: CompactRequestBody) -> ToolReply:
         """Return whether the compaction that the agent asks for may be, and what the agent is told."""
@@ -268,7 +300,10 @@ DONE = encode(Acknowledgement())
 
 
 def _batch(
-    ask: FrameRequestBody | EventsRequestBody, limit: int | None, todos: tuple[dict[str, Any], ...] | None = None
+    ask: FrameRequestBody | EventsRequestBody,
+    limit: int | None,
+    todos: tuple[dict[str, Any], ...] | None = None,
+    anchors: Sequence[str] = (),
 ) -> IngestBatch:
     facts = ask.facts
     return IngestBatch(
@@ -278,7 +313,7 @@ def _batch(
         agent=facts.agent or "",
         parent=facts.parent or "",
         limit=limit or None,
-        anchors=[entry.anchor for entry in ask.transcript] if isinstance(ask, FrameRequestBody) else (),
+        anchors=anchors,
     )
 
 
@@ -336,27 +371,3 @@ def _recent_sessions(hud: Hud, but: str) -> Sequence[str]:
             if len(names) == MAX_SEED_SESSIONS:
                 break
     return names
-
-
-def _outputs_of(transcript: Sequence[TranscriptEntry]) -> tuple[CallOutput, ...]:
-    """Return the tool outputs of a transcript, oldest first, each with how much stands behind it."""
-    messages = []
-    for entry in transcript:
-        sizes = [(output.call, output.tool, output.size) for output in entry.outputs]
-        messages.append(MessageOutputs(entry.size, sizes))
-    return locate_outputs(messages, blocks_per_call=1)  # each result is an entry of its own
-
-
-def _pieces_of(transcript: Sequence[TranscriptEntry], stubs: Mapping[str, int]) -> tuple[Segment, ...]:
-    """Return the messages as they are sent, where the calls in `stubs` have outputs of so many characters."""
-    pieces: list[Segment] = []
-    for entry in transcript:
-        pruned = (output.size - stubs[output.call] for output in entry.outputs if output.call in stubs)
-        pieces.append(Segment(entry.anchor, entry.role, max(0, entry.size - sum(pruned))))
-    return tuple(pieces)
-
-
-def _parts_of(transcript: Sequence[TranscriptEntry], fixed: RequestOverhead) -> RequestParts:
-    """Return what a request carries, in characters."""
-    outputs = ((output.tool, output.size) for entry in transcript for output in entry.outputs)
-    return request_parts(sum(entry.size for entry in transcript), outputs, fixed.system, fixed.tools)

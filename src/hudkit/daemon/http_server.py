@@ -1,4 +1,4 @@
-"""What the daemon does while it lives: the HTTP server, and the thread that keeps the search index up to date.
+"""What the daemon does while it lives: the HTTP server, and the thread that owns the log.
 
 Hosts reach the server over a unix socket that only its user may speak to, pages and hooks over a port on
 loopback. One thread owns the log: a request is one bounded body in and one answer out.
@@ -12,15 +12,12 @@ import signal
 import socket
 import struct
 import sys
-import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import uvloop
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -31,25 +28,26 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import hudkit
 from hudkit import paths
+from hudkit.agent.databases import existing_databases
 from hudkit.agent.session_transcript import session_sources
 from hudkit.api import Hud
-from hudkit.clock import unix_ms
-from hudkit.config import BackupSettings, Settings
+from hudkit.config import Settings
+from hudkit.daemon.backup_timer import back_up_in_time
 from hudkit.daemon.handlers import DONE, HANDLERS, RequestHandlers, error_response
+from hudkit.daemon.index_process import IndexProcess
 from hudkit.daemon.logfile import LOGGER, write_to_file
 from hudkit.errors import HudkitError, StoreDamaged, StoreGone
-from hudkit.hosts.wire import MAX_BODY, PROTOCOL, PROTOCOL_HEADER, VERSION_HEADER, Hello, encode
+from hudkit.hosts.opencode import plugin_install
+from hudkit.hosts.wire import MAX_BODY, PROTOCOL, PROTOCOL_HEADER, SPOKEN, VERSION_HEADER, Hello, encode
 from hudkit.ingest.extraction import KnownStatements, extract
 from hudkit.log import EventLog
 from hudkit.log.stores import SqliteLog, open_log
-from hudkit.log.stores.recovery import SalvagedLog, back_up, backup_paths
+from hudkit.log.stores.recovery import LOG, DatabaseKind, SalvagedLog
 from hudkit.log.stores.sqlite_files import OpenFiles
 from hudkit.transcripts import OwnTranscript
-from hudkit.transcripts.search import PastSessions, open_past_sessions
+from hudkit.transcripts.search import open_past_sessions
 from hudkit.web.http_listener import ListenerLimits, error_location, listen_tcp, make_server
 from hudkit.web.page_guard import PageGuard, bearer_check, browser_hosts, page_token
-
-_BACKUP_LOOK_SECONDS = 600.0  # between two looks whether a backup is due
 
 BUSY_SECONDS = 0.5
 """Seconds that an append waits for another process's; a host's own deadline is shorter."""
@@ -78,7 +76,7 @@ def serve_requests(
     try:
         # An agent on a read-only file system or a full disk has its HUD all the same; it says so.
         log = open_log(db, busy_timeout=BUSY_SECONDS, fail_open=True)
-        # The indexer has a connection of its own: it never waits for the writer, and the writer never for it.
+        # Conversations are read over a connection of their own: they never wait for the writer, nor it for them.
         index_log = open_log(db, read_only=True) if isinstance(log, SqliteLog) else log
     except StoreDamaged as error:
         # The same where SQLite cannot read the log any more.
@@ -89,7 +87,7 @@ def serve_requests(
         past = open_past_sessions(
             paths.index_path(db), also=[*session_sources(db), OwnTranscript(index_log)], eager=False
         )
-        indexing = TranscriptIndexer(past)
+        indexing = IndexProcess.of(db)
     hud = Hud(log, settings=settings, sections=paths.section_paths(), past=past)
     listening: list[socket.socket] = []
     try:
@@ -99,6 +97,7 @@ def serve_requests(
         listening.insert(0, _listen_unix(socket_file))
         LOGGER.info("version %s listens on %s", hudkit.__version__, socket_file)
         report(f"listening on {socket_file}")
+        _renew_plugin()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_run(hud, files, indexing, listening, db, address, idle_minutes))
     except Exception as error:
@@ -111,19 +110,28 @@ def serve_requests(
             listener.close()
         if indexing is not None:
             indexing.close()
+        if past is not None:
+            past.close()
         index_log.close()
         hud.close()
         LOGGER.info("ended")
 
 
-def _ignore_upload(_body: bytes) -> None:
-    """Do nothing: nothing is indexed."""
+def _renew_plugin() -> None:
+    """Write the plugin of OpenCode anew where an upgrade left that of an older version."""
+    try:
+        file = plugin_install.renew_plugin(paths.data_directory(), sys.executable)
+    except (HudkitError, OSError) as error:
+        LOGGER.warning("the plugin is of an older version and cannot be written: %s", error)
+        return
+    if file is not None:
+        LOGGER.info("wrote the plugin %s anew", file)
 
 
 async def _run(
     hud: Hud,
     files: OpenFiles | None,
-    indexing: TranscriptIndexer | None,
+    indexing: IndexProcess | None,
     listening: list[socket.socket],
     db: Path,
     address: str,
@@ -139,13 +147,10 @@ async def _run(
         # Compiles the patterns for plain words before anybody is answered: a first message would wait for them, and
         # a frame has no time for that.
         extract("The weather is fine today", KnownStatements(rules=("never push",)))
-        on_upload = indexing.uploaded if indexing is not None else _ignore_upload
         replaced = False
 
-        def answered(path: str, body: bytes) -> None:
+        def answered() -> None:
             nonlocal replaced
-            if path in _UPLOADS:
-                on_upload(body)
             if files is None:
                 return
             try:
@@ -156,7 +161,8 @@ async def _run(
                     LOGGER.warning("another log took the place of the one that was open")
                     end.set()
 
-        app = _application(RequestHandlers(hud), thread, activity, end.set, answered)
+        handlers = RequestHandlers(hud) if indexing is None else RequestHandlers(hud, on_upload=indexing.uploaded)
+        app = _application(handlers, thread, activity, end.set, answered)
         servers = [make_server(app, _OWN_USER, grace_seconds=_GRACE_SECONDS, signals=False, admits=_is_own_user)]
         if len(listening) > 1:
             port = listening[1].getsockname()[1]
@@ -168,7 +174,7 @@ async def _run(
         pairs = zip(servers, listening, strict=True)
         running = [asyncio.create_task(server.serve([listener])) for server, listener in pairs]
         watch = asyncio.create_task(_until_idle(activity, idle_minutes * 60, end))
-        copying = asyncio.create_task(_back_up_in_time(db, hud.settings.backup))
+        copying = asyncio.create_task(back_up_in_time(lambda: _databases(db), hud.settings.backup))
         await asyncio.wait([asyncio.create_task(end.wait()), *running], return_when=asyncio.FIRST_COMPLETED)
         for server in servers:
             server.should_exit = True
@@ -178,18 +184,10 @@ async def _run(
         return replaced
 
 
-async def _back_up_in_time(db: Path, settings: BackupSettings) -> None:
-    """Back the log up whenever the newest backup is older than the settings say; never where they say 0 hours."""
-    while settings.every_hours:
-        try:
-            newest = max((file.stat().st_mtime for file in backup_paths(db)), default=0.0)
-            if time.time() - newest >= settings.every_hours * 3600:
-                # On a thread and a connection of its own: no request waits for it.
-                copy, _ = await asyncio.to_thread(back_up, db, unix_ms(), keep=settings.keep)
-                LOGGER.info("backed up to %s", copy.name)
-        except (HudkitError, OSError) as error:
-            LOGGER.error("no backup: %s", error)
-        await asyncio.sleep(min(settings.every_hours * 3600, _BACKUP_LOOK_SECONDS))
+def _databases(db: Path) -> list[tuple[Path, DatabaseKind]]:
+    """Return what is backed up: the log, and with the user's own one the agent's databases."""
+    log = db.absolute()
+    return existing_databases(log, paths.data_directory()) if log == paths.log_path() else [(log, LOG)]
 
 
 async def _until_idle(activity: _Activity, seconds: float, end: asyncio.Event) -> None:
@@ -207,9 +205,6 @@ _BODY_SECONDS = 10
 
 _MAX_WAITING = 64
 """Requests that wait for the log's thread or are being answered; further ones are told that the daemon is busy."""
-
-_UPLOADS = ("/v1/frame", "/v1/events")
-"""Paths by which a host uploads messages, after which its session is worth indexing again."""
 
 _Answer = tuple[int, bytes]
 
@@ -252,7 +247,7 @@ class _Endpoint:
         handlers: RequestHandlers,
         thread: Executor,
         activity: _Activity,
-        on_answer: Callable[[str, bytes], None],
+        on_answer: Callable[[], None],
     ) -> None:
         self._path = path
         self._on_answer = on_answer
@@ -262,12 +257,13 @@ class _Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._activity:
-            status, body = await self._answer(Request(scope, receive))
-        await _response(status, body)(scope, receive, send)
+            request = Request(scope, receive)
+            status, body = await self._answer(request)
+        await _response(status, body, _spoken_with(request))(scope, receive, send)
 
     async def _answer(self, request: Request) -> _Answer:
         protocol = request.headers.get(PROTOCOL_HEADER)
-        if protocol != str(PROTOCOL):
+        if protocol not in _SPOKEN:
             message = f"the header {PROTOCOL_HEADER} is missing"
             if protocol:
                 message = f"the request speaks protocol {protocol[:20]!r}"
@@ -281,7 +277,7 @@ class _Endpoint:
             return body
         loop = asyncio.get_running_loop()
         answer = await loop.run_in_executor(self._thread, self._handlers.answer, self._path, body)
-        self._on_answer(self._path, body)
+        self._on_answer()
         return answer
 
 
@@ -310,26 +306,32 @@ def _application(
     thread: Executor,
     activity: _Activity,
     stop: Callable[[], None],
-    on_answer: Callable[[str, bytes], None],
+    on_answer: Callable[[], None],
 ) -> Starlette:
     """Return the ASGI application with all routes; requests on the log are answered on `thread`, one at a time.
 
-    `stop` is called when a stop is asked for, `on_answer` with path and body of each answered request. Both are
-    called on the event loop, so they must only make a note of it.
+    `stop` is called when a stop is asked for, `on_answer` after each answered request. Both are called on the event
+    loop, so they must only make a note of it.
     """
 
     # Asked by clients before they trust a socket, so it neither waits for the log nor needs a protocol.
-    async def hello(_: Request) -> Response:
+    async def health(request: Request) -> Response:
         uptime = round((time.monotonic() - activity.started) * 1000)
-        return _response(200, encode(Hello(hudkit.__version__, PROTOCOL, os.getpid(), uptime)))
+        hello = Hello(hudkit.__version__, PROTOCOL, os.getpid(), uptime)
+        return _response(200, encode(hello), _spoken_with(request))
 
-    async def end(_: Request) -> Response:
+    # Asked by hosts that had no answer in time: who gets this one can have a frame.
+    async def hello(request: Request) -> Response:
+        await asyncio.get_running_loop().run_in_executor(thread, lambda: None)
+        return await health(request)
+
+    async def end(request: Request) -> Response:
         stop()
-        return _response(200, DONE)
+        return _response(200, DONE, _spoken_with(request))
 
     app = Starlette(
         routes=[
-            Route("/health", hello, methods=["GET"]),
+            Route("/health", health, methods=["GET"]),
             Route("/v1/hello", hello, methods=["POST"]),
             Route("/v1/stop", end, methods=["POST"]),
             *(
@@ -380,8 +382,17 @@ def _too_long() -> _Answer:
     return error_response(413, "size", f"a request has at most {MAX_BODY} bytes", "Send fewer messages at once")
 
 
-def _response(status: int, body: bytes) -> Response:
-    headers = {PROTOCOL_HEADER: str(PROTOCOL), VERSION_HEADER: hudkit.__version__}
+_SPOKEN = tuple(map(str, SPOKEN))
+
+
+def _spoken_with(request: Request) -> str:
+    """Return the version of the wire that a request is answered in: its own, where that is spoken."""
+    protocol = request.headers.get(PROTOCOL_HEADER, "")
+    return protocol if protocol in _SPOKEN else str(PROTOCOL)
+
+
+def _response(status: int, body: bytes, protocol: str = str(PROTOCOL)) -> Response:
+    headers = {PROTOCOL_HEADER: protocol, VERSION_HEADER: hudkit.__version__}
     return Response(body, status, headers, media_type="application/json")
 
 
@@ -436,80 +447,3 @@ def _listen_unix(path: Path) -> socket.socket:
         os.umask(before)
     listener.setblocking(False)
     return listener
-
-
-_INDEX_PAUSE_SECONDS = 0.25
-"""Seconds from an upload to the reading: a host writes its own record at about the same time."""
-
-_INDEX_START_SECONDS = 3.0
-"""Seconds from the start to the first reading of everything: the first frames go first."""
-
-_INDEX_ROUND_SECONDS = 120.0
-"""Seconds between two readings of everything."""
-
-
-class _UploadedSession(msgspec.Struct):
-    """The session that a request is about; the rest of the request is passed over."""
-
-    host: str = ""
-    session: str = ""
-
-
-class TranscriptIndexer:
-    """Reads transcripts into the index, on its own thread. Call `uploaded` for each upload, `close` at the end."""
-
-    def __init__(self, past: PastSessions) -> None:
-        self._past = past
-        # Bounded: where reading is slower than uploads, the oldest are dropped and the next round reads them.
-        self._bodies: deque[bytes] = deque(maxlen=32)
-        self._wake = threading.Event()
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="hudkit-index", daemon=True)
-        self._thread.start()
-
-    def uploaded(self, body: bytes) -> None:
-        """Note that the session of an upload's body is worth reading again. Returns at once."""
-        self._bodies.append(body)
-        self._wake.set()
-
-    def close(self) -> None:
-        """End the thread, at the latest after the batch that is being written, and close the index."""
-        self._end.set()
-        self._wake.set()
-        self._thread.join(5.0)
-        self._past.close()
-
-    def _run(self) -> None:
-        wait = _INDEX_START_SECONDS
-        while not self._end.is_set():
-            if not self._wake.wait(wait):
-                self._read("", "")
-                wait = _INDEX_ROUND_SECONDS
-                continue
-            # One pause for all uploads of the moment: a session that uploads often is read once.
-            if self._end.wait(_INDEX_PAUSE_SECONDS):
-                return
-            self._wake.clear()
-            named: set[tuple[str, str]] = set()
-            while self._bodies:
-                named.add(_session(self._bodies.popleft()))
-            for host, session in named:
-                if session:
-                    self._read(host, session)
-
-    def _read(self, host: str, session: str) -> None:
-        try:
-            self._past.update(session, host=host, stop=self._end.is_set)
-        except HudkitError as error:
-            LOGGER.warning("the index is not up to date: %s", error.code)
-        except Exception as error:
-            # A host's files are foreign: whatever they hold, the daemon has to go on answering.
-            LOGGER.error("the index is not up to date: %s", error_location(error))
-
-
-def _session(body: bytes) -> tuple[str, str]:
-    try:
-        named = msgspec.json.decode(body, type=_UploadedSession)
-    except msgspec.DecodeError:
-        return "", ""
-    return named.host, named.session

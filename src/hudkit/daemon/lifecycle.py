@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -26,6 +27,11 @@ from hudkit.hosts.wire import newer
 
 WAIT_SECONDS = 15.0
 """Seconds within which another daemon on the same socket must answer or end."""
+
+HANGS_SECONDS = 10.0
+"""Seconds after which one that accepts connections and answers nothing is ended by force."""
+
+_GREETING_SECONDS = 2.0
 
 
 class DaemonOptions(msgspec.Struct, frozen=True):
@@ -58,6 +64,7 @@ def serve(options: DaemonOptions, report: Callable[[str], None] = lambda _: None
         return
     try:
         socket_path.remove_stale(options.socket)
+        socket_path.start_failure(options.socket).unlink(missing_ok=True)
         from hudkit.daemon.http_server import serve_requests
 
         while serve_requests(
@@ -77,15 +84,22 @@ def serve(options: DaemonOptions, report: Callable[[str], None] = lambda _: None
 def _exclusive_lock(path: Path, report: Callable[[str], None]) -> int | None:
     """Return the socket's lock, once the daemon that had it is gone; `None` where that one stays.
 
-    A daemon of an older version is asked to end, once; one of this version or newer stays.
+    A daemon of an older version is asked to end, once; one of this version or newer stays. One that hangs is killed:
+    what it was asked and did not answer, its hosts ask again.
     """
     until = time.monotonic() + WAIT_SECONDS
+    silent_since = time.monotonic()
     asked = 0
     while True:
         lock = socket_path.acquire_lock(path)
         if lock is not None:
             return lock
-        other = greet(path)
+        other = greet(path, timeout=_GREETING_SECONDS)
+        if other is not None:
+            silent_since = time.monotonic()
+        elif time.monotonic() - silent_since > HANGS_SECONDS:
+            _kill_hanging(path, report)
+            silent_since = time.monotonic()
         if other is not None and not newer(hudkit.__version__, other.version):
             report(f"a daemon of version {other.version} listens on {path} already (process {other.pid})")
             return None
@@ -97,6 +111,16 @@ def _exclusive_lock(path: Path, report: Callable[[str], None]) -> int | None:
             hint = "It may hang: end it, or name another --socket"
             raise ConfigError(f"another daemon holds {path} and does not answer", hint=hint)
         time.sleep(0.05)
+
+
+def _kill_hanging(path: Path, report: Callable[[str], None]) -> None:
+    """End the daemon that listens on a socket and answers nothing, where it is surely that: its lock names it too."""
+    hanging = socket_path.lock_holder(path)
+    if hanging is None or hanging == os.getpid():
+        return
+    report(f"process {hanging} listens on {path} and gave no answer for {HANGS_SECONDS:.0f} seconds: it was killed")
+    with suppress(ProcessLookupError):
+        os.kill(hanging, signal.SIGKILL)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -161,7 +185,7 @@ def main(argv: list[str] | None = None) -> int:
 def _write_reason(path: Path, reason: str) -> None:
     """Write why the daemon did not start into `SOCKET.failed`, which only its user can read."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(path.with_name(f"{path.name}.failed"), flags, 0o600), "w", encoding="utf-8") as file:
+    with os.fdopen(os.open(socket_path.start_failure(path), flags, 0o600), "w", encoding="utf-8") as file:
         file.write(f"{reason}\n")
 
 

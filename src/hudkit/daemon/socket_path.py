@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import fcntl
 import os
+import socket as sockets
 import stat
+import struct
+import sys
 import tempfile
-from hashlib import blake2b
+from contextlib import closing, suppress
 from pathlib import Path
 
 from hudkit.errors import ConfigError, StoreUnsafe
-from hudkit.paths import data_directory
+from hudkit.paths import data_directory, spare_name
 
 MAX_SOCKET = 100
 """Bytes of a socket's path: the limits are 104 (macOS) and 108 (Linux), with the NUL at the end."""
@@ -20,8 +23,8 @@ def socket_path() -> Path:
     """Return where hosts reach the daemon.
 
     `HUDKIT_SOCKET`; else below `XDG_RUNTIME_DIR` where that is private and no other data directory is named; else
-    beside the data where its path is short enough for a socket; else in a directory of the user's among the
-    temporary files.
+    beside the data where its path is short enough for a socket and can be written; else in a directory of the user's
+    among the temporary files.
     """
     named = os.environ.get("HUDKIT_SOCKET")
     if named:
@@ -31,10 +34,9 @@ def socket_path() -> Path:
     if runtime and not os.environ.get("HUDKIT_DATA") and _private(Path(runtime)):
         return _short(Path(runtime) / "hudkit" / "daemon.sock")
     beside = data_directory() / "run" / "daemon.sock"
-    if len(os.fsencode(beside)) <= MAX_SOCKET:
+    if len(os.fsencode(beside)) <= MAX_SOCKET and _can_be_written(beside.parent):
         return beside
-    name = blake2b(os.fsencode(beside), digest_size=6).hexdigest()
-    return _short(Path(tempfile.gettempdir()) / f"hudkit-{os.geteuid()}" / f"{name}.sock")
+    return _short(Path(tempfile.gettempdir()) / f"hudkit-{os.geteuid()}" / spare_name(beside))
 
 
 def prepare_directory(socket: Path) -> None:
@@ -69,12 +71,15 @@ def prepare_directory(socket: Path) -> None:
 def acquire_lock(socket: Path) -> int | None:
     """Return the lock beside a socket, as an open file that holds it; `None` where another process has it.
 
-    The file is never removed: a process that waits for it and one that made it anew would each lock a different one.
+    The lock names the process that has it. The file is never removed: a process that waits for it and one that made
+    it anew would each lock a different one.
     """
-    path = socket.with_name(socket.name + ".lock")
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    fd = os.open(_lock_path(socket), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(OSError):  # a full disk: then nobody is sure who has it
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
     except BlockingIOError:
         os.close(fd)
         return None
@@ -82,6 +87,51 @@ def acquire_lock(socket: Path) -> int | None:
         os.close(fd)
         raise
     return fd
+
+
+def lock_holder(socket: Path) -> int | None:
+    """Return the process that holds the lock and listens on the socket; `None` where that is not certain.
+
+    Two witnesses must agree: the lock, which its holder wrote into, and the system, which knows who listens.
+    """
+    try:
+        written = _lock_path(socket).read_text("ascii").strip()
+    except (OSError, ValueError):
+        return None
+    listening = listening_process(socket)
+    return listening if listening is not None and written == str(listening) else None
+
+
+def listening_process(socket: Path) -> int | None:
+    """Return the process that listens on a socket, also where it does not answer; `None` where nobody does, or it is
+    another user's, or the system does not tell."""
+    with closing(sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)) as connection:
+        connection.setblocking(False)
+        try:
+            connection.connect(os.fspath(socket))
+            return _peer(connection)
+        except (OSError, struct.error):
+            return None
+
+
+def _peer(connection: sockets.socket) -> int | None:
+    system: str = sys.platform
+    if system == "linux":
+        pid, uid, _ = struct.unpack("3i", connection.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, 12))
+        return int(pid) if uid == os.geteuid() and pid > 0 else None
+    if system == "darwin":  # LOCAL_PEERCRED, struct xucred; LOCAL_PEERPID
+        uid = struct.unpack_from("2I", connection.getsockopt(0, 1, 76))[1]
+        return int(connection.getsockopt(0, 2)) if uid == os.geteuid() else None
+    return None
+
+
+def start_failure(socket: Path) -> Path:
+    """Return the file in which a daemon that could not start leaves the reason, beside its socket."""
+    return socket.with_name(f"{socket.name}.failed")
+
+
+def _lock_path(socket: Path) -> Path:
+    return socket.with_name(socket.name + ".lock")
 
 
 def remove_stale(socket: Path) -> None:
@@ -96,6 +146,11 @@ def remove_stale(socket: Path) -> None:
     if not stat.S_ISSOCK(info.st_mode):
         raise StoreUnsafe(f"{socket} is not a socket", hint="Move it away, or name another socket with --socket")
     socket.unlink()
+
+
+def _can_be_written(directory: Path) -> bool:
+    there = next(path for path in (directory, *directory.parents) if os.path.lexists(path))
+    return os.access(there, os.W_OK)
 
 
 def _short(path: Path) -> Path:

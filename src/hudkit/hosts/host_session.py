@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -20,7 +21,7 @@ from hudkit.context.compaction.cooldown import is_compaction_due
 from hudkit.context.compaction.cut_point import cut_point, tail_room
 from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs, request_parts
 from hudkit.context.compaction.summaries import NOTHING_KNOWN, static_summary, unusable_reason
-from hudkit.errors import HudkitError, StoreError
+from hudkit.errors import HudkitError, OperationError, StoreError
 from hudkit.hosts import compaction_records
 from hudkit.hud.frame import Frame
 from hudkit.ingest import IngestBatch
@@ -53,6 +54,8 @@ class HostMessage(NamedTuple):
     """Its characters as the host sends it."""
     media: frozenset[str] = frozenset()
     """Calls of it whose results are more than plain text: nothing stands for them, since `memory` gives text back."""
+    editable: bool = False
+    """A message of the user that may be edited under its id; the key is a `version_key`."""
 
 
 class HostCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,7 +172,8 @@ class HostSession:
             return
         dated = self._dated(entries)
         answered = any(entry.message.role == "assistant" for entry in dated)
-        if not whole and (not answered or self._has_new_summary(dated)):
+        edited = self._take_back_versions(dated)
+        if not whole and not edited and (not answered or self._has_new_summary(dated)):
             # A prompt alone may be the first one, said again; and what is not there now is in the summary.
             return
         used = last_usage([entry.message for entry in dated])
@@ -181,6 +185,21 @@ class HostSession:
         if events:
             # What is remembered of the last response, and of what it asked for, may be over.
             self._used, self.compaction_requested = used, False
+
+    def _take_back_versions(self, entries: Sequence[HostMessage]) -> bool:
+        """Take back the other versions of the message that this call answers; return whether there are any.
+
+        What followed them goes with them: the host went back there to edit the message. Of a message further up that
+        cannot be told, since an application may write into one with each call.
+        """
+        if not entries or not entries[-1].editable:
+            return False
+        versions = self._ingester.other_versions(entries[-1].key)
+        for time in versions:
+            # unknown: it is taken back already
+            with suppress(OperationError, StoreError):
+                self.session.revert(f"user:{time}")
+        return bool(versions)
 
     def _has_new_summary(self, entries: Sequence[HostMessage]) -> bool:
         standing = tuple(compaction.anchor for compaction in self.session.state.compacted.summary_anchors)
@@ -439,7 +458,7 @@ def _outputs(entries: Sequence[HostMessage]) -> tuple[CallOutput, ...]:
     for entry in entries:
         texts = (part for part in _finished_calls(entry.message) if part.call_id not in entry.media)
         sizes = [(part.call_id, part.tool, len(part.output)) for part in texts]
-        messages.append(MessageOutputs(entry.size, sizes))
+        messages.append(MessageOutputs(entry.size, sizes, entry.role == "user"))
     return locate_outputs(messages)
 
 

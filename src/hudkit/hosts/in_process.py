@@ -31,15 +31,15 @@ T = TypeVar("T")
 MAX_OPEN_SESSIONS = 500
 """Sessions that are held in memory at once; an older one is read from the log again."""
 
-_NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+_NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}}
 
 COMPACTION_TOOLS: tuple[dict[str, Any], ...] = (
     {
         "name": "hud_compact",
-        "description": "Compacts the conversation before the next step; `hud` survives. Refused below half a window.",
+        "description": "Compacts before the next step.",
         "parameters": _NO_PARAMETERS,
     },
-    {"name": "memory_compact", "description": "The same as `hud_compact`.", "parameters": _NO_PARAMETERS},
+    {"name": "memory_compact", "description": "Same.", "parameters": _NO_PARAMETERS},
 )
 """For hosts in which the agent can have its window compacted."""
 

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from hudkit.errors import HudkitError
 
-PROTOCOL = 4
+PROTOCOL = 5
 """The version of the wire. It rises when a field changes its meaning or goes away, or a request gains one, because
 unknown fields are refused."""
+
+SPOKEN = (PROTOCOL, PROTOCOL - 1)
+"""The versions that the daemon answers, each in its own: an upgrade replaces the daemon at once, and the plugin of a
+host that runs only with the host's next start. So what a request of the version before may say, it may say here too,
+and what it may count on in an answer stays there."""
 
 PROTOCOL_HEADER = "hudkit-protocol"
 VERSION_HEADER = "hudkit-version"
@@ -117,6 +122,25 @@ class TranscriptEntry(RequestBody, frozen=True):
     outputs: Annotated[tuple[ToolOutputSize, ...], Meta(max_length=2_000)] = ()
 
 
+class TranscriptChange(RequestBody, frozen=True):
+    """A change of a list of messages: from the place `index` on, so many are `removed` and `entries` put there.
+
+    Changes are made in their order, each to the list as those before it left it.
+    """
+
+    index: Tokens
+    removed: Tokens = 0
+    entries: Annotated[tuple[TranscriptEntry, ...], Meta(max_length=20_000)] = ()
+
+
+class UnsentChange(RequestBody, frozen=True):
+    """The same for the list of messages that are not sent."""
+
+    index: Tokens
+    removed: Tokens = 0
+    anchors: Annotated[tuple[Line, ...], Meta(max_length=20_000)] = ()
+
+
 class RequestOverhead(RequestBody, frozen=True):
     """What a request carries beside the messages, in characters: the host's system prompt as of the last call, and
     the tool definitions; `None` where unknown."""
@@ -135,6 +159,10 @@ class FrameRequestBody(SessionIdentity, frozen=True):
     `unsent` are the anchors of messages that the host has and does not send, as a response that failed. `whole` says
     whether the transcript and these are all messages of the session, none of them compacted away. Without it, nobody
     asks what the host has taken back.
+
+    With `since`, the `order` of a question that was answered, `transcript` and `unsent` are left out: they are what
+    they were in that question, but for `changes` and `unsent_changes`. A daemon that does not know that question
+    refuses with the code `transcript`, and the whole is sent.
     """
 
     model: ModelInfo = ModelInfo()
@@ -149,6 +177,9 @@ class FrameRequestBody(SessionIdentity, frozen=True):
     have: Annotated[str, Meta(pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$")] | None = None
     unsent: Annotated[tuple[Line, ...], Meta(max_length=20_000)] = ()
     whole: bool | None = None
+    since: Tokens | None = None
+    changes: Annotated[tuple[TranscriptChange, ...], Meta(max_length=20_000)] = ()
+    unsent_changes: Annotated[tuple[UnsentChange, ...], Meta(max_length=20_000)] = ()
 
 
 class EventsRequestBody(SessionIdentity, frozen=True):
@@ -211,6 +242,9 @@ class FrameResponse(msgspec.Struct, frozen=True):
     `pruned` are all outputs that this call and every later one carry as a stub. `ack` is opaque; an empty one
     acknowledges nothing, so that every message has to be sent again with the next request. `mark` is opaque, too: the
     mark of the last frame that was used is the `have` of the next request.
+
+    `whole` is the whole HUD as the base of a new epoch would have it, where the frame tells anything new: a host goes
+    on with it where a frame that begins an epoch comes too late. It is in the other answers too, as of then.
     """
 
     base: str
@@ -224,12 +258,14 @@ class FrameResponse(msgspec.Struct, frozen=True):
     ack: str
     mark: str = ""
     pruned: tuple[OutputStub, ...] = ()
+    whole: str = ""
 
 
 class EventsAccepted(msgspec.Struct, frozen=True):
     """The upload is durable; `ack` is as in a frame."""
 
     ack: str
+    whole: str = ""
 
 
 class ToolReply(msgspec.Struct, frozen=True):
@@ -237,12 +273,14 @@ class ToolReply(msgspec.Struct, frozen=True):
 
     text: str
     ok: bool
+    whole: str = ""
 
 
 class CompactingResponse(msgspec.Struct, frozen=True):
     """The prompt that replaces the host's own."""
 
     prompt: str
+    whole: str = ""
 
 
 class Acknowledgement(msgspec.Struct, frozen=True):
@@ -279,6 +317,17 @@ class RequestRefused(HudkitError):
     """A request cannot be read; `details["status"]` is the HTTP status of the response."""
 
     code = "request"
+
+
+class TranscriptUnknown(RequestRefused):
+    """A question tells changes of a transcript that is not known here; the host has to send all of it."""
+
+    code = "transcript"
+
+    @classmethod
+    def of(cls, since: int) -> Self:
+        """Return the refusal of changes since a question."""
+        return cls(f"the transcript of question {since} is not known", hint="Send the whole transcript", status=409)
 
 
 def decode(body: bytes, kind: type[R]) -> R:

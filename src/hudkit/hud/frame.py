@@ -8,8 +8,18 @@ prompt; what changes after it goes out as *deltas*, each behind the message that
 and there it stays. Only the *tail*, behind everything, is new at every turn. An epoch ends, and a new base is
 written, where that is cheaper or cannot be avoided: base, deltas and tail together exceed the budget; a compaction or
 an undo has taken away what deltas were anchored to; the host took messages back, and the base or a delta that is
-still there tells what they had recorded; another density or placement is asked for; or carrying the deltas
-on costs more than writing the base anew, as it does when the cache is cold anyway.
+still there tells what they had recorded; another density or placement is asked for; carrying the deltas
+on costs more than writing the base anew; or something has changed, and the request is written to the cache anew for
+another reason (the cache is cold, the model is another one, old outputs are pruned).
+
+**When a change is told.** What nobody could know yet is told with the next call, at once. What stands in the
+transcript already (the answer to the agent's own call, the output of the command that failed) is told at the start of
+the next turn, with the next block that goes out, or `MAX_WAIT` messages later: by then it lies behind, and the layers
+are the place where the agent looks. What answers told goes out alone only where it is more than a tenth of all that
+is live, and where the blocks would exceed the budget, it stays with the answers.
+
+**A late start.** Where a session has gone on without a HUD, the first base stands behind the last message, as a delta
+does: in the system prompt it would break the prefix of the whole conversation. The next epoch's base is in its place.
 
 **What a reader knows.** A host can drop messages, and the deltas at their anchors with them. Each delta says from
 where to where in the log it tells (`since`, `covers`). The next delta is the difference to the state up to which the
@@ -27,11 +37,18 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from hudkit.compose import Band, Density, Element, ElementCache, Node, denser
-from hudkit.compose.fitting import FitResult, Omission, fit
+from hudkit.compose import Band, Density, Element, ElementCache, Node
+from hudkit.compose.fitting import Omission
+from hudkit.compose.fitting.sections import SectionFit, SectionMeasures, fit_sections
 from hudkit.compose.formats.markdown import render
 from hudkit.config import Settings
-from hudkit.context.budget import TOKENS_PER_CHARACTER, base_share
+from hudkit.context.budget import (
+    DIGEST_LOAD_SHARE,
+    DIGEST_SHARE,
+    LATE_START_TOKENS,
+    TOKENS_PER_CHARACTER,
+    base_share,
+)
 from hudkit.context.compaction.cooldown import ineffective_advice
 from hudkit.context.compaction.pruning import PruneChoice, choose_pruning, prune_bounds, prune_candidates, stub_text
 from hudkit.context.compaction.request_parts import parts_with_stubs
@@ -44,6 +61,7 @@ from hudkit.hud.frame_request import (
     resolve_facts,
     usage_trend,
 )
+from hudkit.hud.restored_items import RestoredItems, left_out_paths, restore_items
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
     ContextSnapshot,
@@ -62,21 +80,34 @@ from hudkit.sections.document_builder import (
     KnownRows,
     StateChanges,
     band_text,
+    count_live,
     delta_document,
     diff_states,
+    digest_parts,
     tail_document,
     trend_text,
     usage_text,
 )
+from hudkit.sections.forms import PartMeasures
 from hudkit.sections.section import ViewOptions
 from hudkit.sections.state import HudState, preview_state
 from hudkit.tokens.counting import TokenCounter
+from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS
 
 RENDERER = "1"
 """Version of what is made of a state here and in the renderer; recorded with each call."""
 
 OMITTED_CHARACTERS = 200
 """Characters of an omitted item that are recorded with its base."""
+
+MAX_WAIT = 4
+"""Messages after which a change is told that could wait: an agent may work for hours without a new turn."""
+
+MAX_MISSING_SHARE = 0.1
+"""The share of what is live that answers in the transcript may tell alone: each block costs its tag, for good."""
+
+MAX_REBASE_COST = 0.25
+"""The share of what a pruning saves that a new base with it may cost."""
 
 _MAX_NEW_ANCHORS = 50
 """Messages of one call that are recorded by their anchors: a call brings one or two, many only where a host was
@@ -111,10 +142,10 @@ class PrunedStub(msgspec.Struct, frozen=True):
 class Frame(msgspec.Struct, frozen=True):
     """What one call carries.
 
-    `base` goes into the system prompt, each of `deltas` to its anchor, `tail` behind the last message; `text` is
-    all of it in order. `tokens` counts `text`. `notice` is filled where the frame could not be recorded. `mark` is
-    opaque: a host that could not use a frame in time names the last one that it used by it. `pruned` are all outputs
-    that the call carries as one line; they are no part of `text`.
+    `base` goes into the system prompt (empty where the base is the first of the deltas), each of `deltas` to its
+    anchor, `tail` behind the last message; `text` is all of it in order. `tokens` counts `text`. `notice` is filled
+    where the frame could not be recorded. `mark` is opaque: a host that could not use a frame in time names the last
+    one that it used by it. `pruned` are all outputs that the call carries as one line; they are no part of `text`.
     """
 
     text: str
@@ -150,10 +181,17 @@ class MeasuredRenderer:
         self.render = render
         self.measure: ElementCache[int] = ElementCache(lambda element: counter.count(render(element)), MEMO_ENTRIES)
         self.bound: ElementCache[int] = ElementCache(self._sum_of_lines, MEMO_ENTRIES)
+        self._within_line: ElementCache[int] = ElementCache(self._count_within_line, MEMO_ENTRIES)
+        self.parts = PartMeasures(self.measure, self._within_line)
+        self.sections = SectionMeasures(render, self.count, self.measure)
 
     def count(self, text: str) -> int:
         """Return the tokens of a text."""
         return self.counter.count(text) if text else 0
+
+    def _count_within_line(self, element: Element) -> int:
+        """The tokens of a text behind another one in the same line."""
+        return self.counter.count(f" {render(element).rstrip()}")
 
     def _sum_of_lines(self, element: Element) -> int:
         if element.tag != "section" or not any(map(_is_list, element.children)):
@@ -183,10 +221,15 @@ class ComposeContext(msgspec.Struct, frozen=True):
     state_at: Callable[[int], HudState]
     row_memo: KnownRows
     event_at: Callable[[int], Event | None]
+    remark: str = ""
+    """What is wrong with the log for as long as it is open; said at the start of each turn."""
 
 
 class _FrameLayers(msgspec.Struct, frozen=True):
-    """What a frame is made of, and what of it has to be recorded."""
+    """What a frame is made of, and what of it has to be recorded.
+
+    `changed`: something has changed since the base, so that a new one would say more.
+    """
 
     base: FrameBase
     deltas: tuple[FrameDelta, ...]
@@ -194,6 +237,7 @@ class _FrameLayers(msgspec.Struct, frozen=True):
     record: tuple[Payload, ...] = ()
     dropped: tuple[Omission, ...] = ()
     count: int = 0  # of the epoch's deltas, shown or not
+    changed: bool = False
 
 
 class BuiltFrame(msgspec.Struct, frozen=True):
@@ -220,20 +264,34 @@ def _build(
     words = usage_text(
         usage.used_tokens,
         usage.limit_tokens,
-        assumed=usage.source == "assumed",
+        doubt=usage.source if usage.source in UNCERTAIN_WINDOWS else "",
         estimated=state.window.source == "estimated",
     )
-    words += band_text(usage.band, facts.band_entered)
+    words += band_text(usage.band, facts.band_entered, compacts=usage.usable is not None)
     tail = _tail(state, request, context, facts, words)
     layers = None
     if additive and request.placement != "system":
         layers = _continue_epoch(state, request, context, facts, tail, _alarm(facts, words))
     if layers is None:
-        layers = _new_epoch(state, request, context, facts, tail, additive)
-    return _finish(state, request, context, facts, layers)
+        layers = _new_epoch(state, request, context, facts, tail, _reason(state, request, facts), additive)
+    pruned = _prune(state, request, context, facts, _has_new_base(layers))
+    if pruned is not None and layers.changed and _may_rebase(pruned, facts):
+        layers = _new_epoch(state, request, context, facts, tail, "pruning", additive)
+        pruned = _prune(state, request, context, facts, new_base=True) or pruned
+    return _finish(state, request, context, facts, layers, pruned)
 
 
-def _tail(state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, words: str) -> str:
+class _Tail(msgspec.Struct, frozen=True):
+    """What the tail says beside what holds now: the window in use, and what is wrong with the HUD itself."""
+
+    words: str = ""
+    notice: str = ""
+
+    def render(self, renderer: MeasuredRenderer, digest: tuple[str, ...] = ()) -> str:
+        return renderer.render(tail_document(self.words, self.notice, digest)) if self.words else ""
+
+
+def _tail(state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, words: str) -> _Tail:
     """Usage and what is ahead, only where a turn starts: within one, it would move at every call.
 
     What is wrong with the HUD itself is said with it; a loss that nobody was told of yet, at once.
@@ -241,13 +299,13 @@ def _tail(state: HudState, request: FrameRequest, context: ComposeContext, facts
     in_system_prompt = request.placement == "system"
     loss_is_new = state.gaps.loss_seq > state.window.call_seq
     if not (request.position.turn_start or in_system_prompt or request.notice or loss_is_new):
-        return ""
-    notice = "; ".join(filter(None, (request.notice, state.gaps.words(state.window.call_seq))))
+        return _Tail()
+    notice = "; ".join(filter(None, (request.notice, context.remark, state.gaps.words(state.window.call_seq))))
     if not in_system_prompt:  # there, every byte that moves costs all that is behind it
         trend = usage_trend(state, facts.usage, context.settings)
         words += trend_text(trend.pace, trend.calls_left, trend.band) if trend else ""
         words += ineffective_advice(state.compaction_history, context.settings.compaction)
-    return context.renderer.render(tail_document(words, notice))
+    return _Tail(words, notice)
 
 
 def _alarm(facts: CallFacts, words: str) -> str:
@@ -256,17 +314,22 @@ def _alarm(facts: CallFacts, words: str) -> str:
     return f"context now: {words}" if facts.band_entered and not calm else ""
 
 
+def view_options(density: Density, settings: Settings) -> ViewOptions:
+    """Return how the state is looked at in a frame of a density."""
+    return ViewOptions(density, settings.limits, settings.staleness, settings.compaction.idle_compactions)
+
+
 # -- one more call of an epoch ---------------------------------------------------------------------------------
 
 
 def _continue_epoch(
-    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, tail: str, alarm: str
+    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, tail: _Tail, alarm: str
 ) -> _FrameLayers | None:
     """The layers of one more call of the epoch that is in force; `None` where a new one has to begin."""
     epoch, base = state.epoch, state.epoch.base
     if base is None or epoch.over or base.placement != request.placement:
         return None
-    if _asks_other_density(state, request, base) or facts.rebase_pays:
+    if _asks_other_density(state, request, base) or facts.rebase_pays or _has_lost_anchor(base, request.position):
         return None
     sent = epoch.deltas[: facts.unsent_after]
     ids = anchored_ids([(delta.id, delta.anchor) for delta in sent], request.position)
@@ -274,25 +337,39 @@ def _continue_epoch(
     if _shows_reverted(epoch, (base, *deltas)):
         return None
     known_until = _known_until(base, sent, ids)
-    new = None
+    text = tail.render(context.renderer)
+    tail_tokens = context.renderer.count(text)
+    new, changed = None, any(delta.text for delta in deltas)
+    used = base.tokens + sum([delta.tokens for delta in deltas])
+    room = facts.budget - used - tail_tokens
     if not request.notice:  # what cannot be recorded is not told, and the past cannot be read
         news = _find_news(state, request, context, known_until, deltas)
-        new = _new_delta(state, request, context, base, news, alarm, known_until, len(sent) + 1)
-    cost = base.tokens + sum([delta.tokens for delta in deltas]) + (new.tokens if new else 0)
+        changed = changed or bool(news.missing)
+        if changed and facts.cache_cold:
+            return None
+        restored = _restored(state, context, facts, base, deltas, tail_tokens)
+        new = _new_delta(state, request, context, base, news, restored, alarm, len(sent) + 1, room)
+    cost = used + (new.tokens if new else 0)
     if cost > facts.budget:
         return None
     dropped: tuple[Omission, ...] = ()
-    tail_tokens = context.renderer.count(tail)
     if cost + tail_tokens > facts.budget:
         if not request.notice:
             return None
-        tail, dropped = "", (_without_tail(tail, tail_tokens, facts.budget),)
+        text, dropped = "", (_without_tail(text, tail_tokens, facts.budget),)
+    elif text and not request.notice:
+        text = _with_digest(state, request, context, facts, tail, base, sent, facts.budget - cost)
     record: tuple[Payload, ...] = ()
     if facts.unsent_after is not None:
         record = (FrameUnsent(base.epoch, facts.unsent_after),)
     if new:
         deltas, record = (*deltas, new), (*record, new)
-    return _FrameLayers(base, deltas, tail, record, dropped, len(sent) + bool(new))
+    return _FrameLayers(base, deltas, text, record, dropped, len(sent) + bool(new), changed)
+
+
+def _has_lost_anchor(base: FrameBase, position: TranscriptPosition) -> bool:
+    """Whether the message that a base stands behind is gone, and the base with it."""
+    return bool(base.anchor) and position.anchors is not None and base.anchor not in position.anchors
 
 
 def _shows_reverted(epoch: EpochState, layers: Iterable[FrameBase | FrameDelta]) -> bool:
@@ -303,20 +380,58 @@ def _shows_reverted(epoch: EpochState, layers: Iterable[FrameBase | FrameDelta])
 
 
 class _News(msgspec.Struct, frozen=True):
-    """What is to be told; `has_answers`: something more has changed, of which answers in the transcript tell."""
+    """What has changed since event `since`, up to which the layers tell.
 
-    changes: StateChanges
+    `missing` is all of it, `untold` what answers in the transcript do not tell either. `has_answers`: there are such
+    answers. `waits`: it is noted already that something is to be told later; `is_due`: it has waited long, and it is
+    more than a small share of what is live.
+    """
+
+    since: int
+    missing: StateChanges
+    untold: StateChanges
     has_answers: bool
+    waits: bool
+    is_due: bool
 
 
 def _find_news(
     state: HudState, request: FrameRequest, context: ComposeContext, known_until: int, deltas: tuple[FrameDelta, ...]
 ) -> _News:
     before = context.state_at(known_until)
-    waiting = [context.event_at(seq) for delta in deltas for seq in delta.answered]
-    answered = [event for event in (*waiting, *request.answered) if event is not None and event.seq > known_until]
-    answered_state = preview_state(answered, before) if answered else None
-    return _News(diff_states(before, state, context.row_memo, answered_state), answered_state is not None)
+    noted = [context.event_at(seq) for delta in deltas for seq in delta.answered]
+    answered = [event for event in (*noted, *request.answered) if event is not None and event.seq > known_until]
+    missing = untold = diff_states(before, state, context.row_memo)
+    if answered:
+        untold = diff_states(before, state, context.row_memo, preview_state(answered, before))
+    waiting = [delta for delta in deltas if not delta.text and delta.covers == delta.since == known_until]
+    has_waited = request.position.turn_start
+    if waiting and not has_waited:
+        has_waited = request.position.messages_behind(waiting[0].anchor) >= MAX_WAIT
+    is_due = has_waited and (bool(untold) or len(missing.lines) > MAX_MISSING_SHARE * count_live(state))
+    return _News(known_until, missing, untold, bool(answered), bool(waiting), is_due)
+
+
+def _restored(
+    state: HudState,
+    context: ComposeContext,
+    facts: CallFacts,
+    base: FrameBase,
+    deltas: tuple[FrameDelta, ...],
+    tail_tokens: int,
+) -> RestoredItems:
+    """What the base left out and this call has room for."""
+    left_out = left_out_paths(base, deltas)
+    if not left_out:
+        return RestoredItems()
+    count = context.renderer.count
+    share = int(base_share(facts.budget, tail_tokens) * facts.share_of_band)
+    used = base.tokens + sum([delta.tokens for delta in deltas])
+    if used >= share:
+        return RestoredItems()
+    options = view_options(facts.density, context.settings)
+    sections = context.board.items(state, options)
+    return restore_items(left_out, sections, context.state_at(base.covers), state, share, used, count)
 
 
 def _asks_other_density(state: HudState, request: FrameRequest, base: FrameBase) -> bool:
@@ -332,31 +447,72 @@ def _new_delta(
     context: ComposeContext,
     base: FrameBase,
     news: _News,
+    restored: RestoredItems,
     alarm: str,
-    since: int,
     number: int,
+    room: int,
 ) -> FrameDelta | None:
-    """The block of what is to be told now: pressing changes at once, the others at the start of a turn. What the
-    transcript tells is left out; a block without text says so."""
+    """The block of what is to be told now, of at most `room` tokens as far as it can wait; `None` for no block.
+
+    A block without text notes what waits, or that the transcript tells what there is no room for.
+    """
     turn_start = request.position.turn_start
-    lines = news.changes.lines if news.changes.pressing or turn_start or alarm else ()
-    if alarm and not turn_start:
-        lines = (*lines, alarm)
-    waits = bool(news.changes) and not lines
-    if not lines and not request.answered and (waits or not news.has_answers):
+    tells = news.untold.pressing or news.is_due or bool(alarm and not turn_start)
+    last_lines = ((alarm,) if alarm and not turn_start else ()) + restored.lines
+    text, tokens = "", 0
+    for changed_lines in (news.missing.lines, news.untold.lines) if tells else ((),):
+        lines = (*changed_lines, *last_lines)
+        text = context.renderer.render(delta_document(base.tag, lines)) if lines else ""
+        tokens = context.renderer.count(text)
+        if tokens <= room:
+            break
+    waits = not tells and bool(news.missing)
+    is_noted = news.waits and not request.answered
+    if not text and (is_noted or not (waits or (tells and news.has_answers and news.missing))):
         return None
-    text = context.renderer.render(delta_document(base.tag, lines)) if lines else ""
     return FrameDelta(
         id=f"{base.epoch}.{number}",
         epoch=base.epoch,
         anchor=request.position.last,
         form=request.position.form,
         text=text,
-        tokens=context.renderer.count(text),
-        covers=since if waits else state.seq,
-        since=since,
+        tokens=tokens,
+        covers=news.since if waits else state.seq,
+        since=news.since,
         answered=tuple(event.seq for event in request.answered) if waits else (),
+        restored=restored.paths,
     )
+
+
+def _with_digest(
+    state: HudState,
+    request: FrameRequest,
+    context: ComposeContext,
+    facts: CallFacts,
+    tail: _Tail,
+    base: FrameBase,
+    sent: tuple[FrameDelta, ...],
+    room: int,
+) -> str:
+    """The tail with as much as it may have of what was told since the base and holds; the last blocks left out."""
+    usage = facts.usage
+    most = min(context.settings.budget.digest_tokens, facts.budget * DIGEST_SHARE)
+    if usage.used_tokens is not None:
+        most = min(most, usage.used_tokens * DIGEST_LOAD_SHARE)
+    text = tail.render(context.renderer)
+    bound = min(room, context.renderer.count(text) + int(most))
+    earlier = [delta for delta in sent if request.position.messages_behind(delta.anchor) >= MAX_WAIT]
+    ids = anchored_ids([(delta.id, delta.anchor) for delta in earlier], request.position)
+    told_until = _known_until(base, tuple(earlier), ids)
+    if not request.position.turn_start or told_until == base.covers or not most:
+        return text
+    digest: tuple[str, ...] = ()
+    for part in digest_parts(context.state_at(base.covers), context.state_at(told_until), state):
+        longer = tail.render(context.renderer, (*digest, part))
+        if context.renderer.count(longer) > bound:
+            break
+        text, digest = longer, (*digest, part)
+    return text
 
 
 def _known_until(base: FrameBase, deltas: tuple[FrameDelta, ...], ids: tuple[str, ...]) -> int:
@@ -375,19 +531,29 @@ def _known_until(base: FrameBase, deltas: tuple[FrameDelta, ...], ids: tuple[str
 
 
 def _new_epoch(
-    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, tail: str, additive: bool
+    state: HudState,
+    request: FrameRequest,
+    context: ComposeContext,
+    facts: CallFacts,
+    tail: _Tail,
+    reason: str,
+    additive: bool,
 ) -> _FrameLayers:
     """A base of the state as it is now, within its part of the budget, and no deltas."""
     budget, renderer = facts.budget, context.renderer
     in_system_prompt = request.placement == "system"
     tag = "" if in_system_prompt else request.tag
-    tail_tokens = renderer.count(tail)
+    tail_text = tail.render(renderer)
+    tail_tokens = renderer.count(tail_text)
     share = base_share(budget, tail_tokens)
     if in_system_prompt:  # no deltas will follow, and the tail is part of the same text
         share = max(budget - tail_tokens, budget // 2)
-    fitted, density = _fit_base(state, context, facts, share, tag, additive)
-    text = renderer.render(fitted.tree)
+    ceiling = max(share, budget - tail_tokens)
+    share = int(share * facts.share_of_band)
+    fitted = _fit_base(state, context, facts, share, ceiling, tag, additive)
+    density, text = _density_of(fitted, request.density), fitted.text
     old = state.epoch.base
+    at_end = not in_system_prompt and _starts_late(state, request.position, facts)
     if in_system_prompt and old is not None and _is_same_text(old, text) and not state.epoch.over:
         base = old
     else:
@@ -395,18 +561,45 @@ def _new_epoch(
             epoch=max(state.epoch.number, state.epoch.last) + 1,
             tag=tag,
             text=text,
-            tokens=fitted.tokens if in_system_prompt else renderer.count(text),
+            tokens=fitted.tokens,
             density=density.value,
             placement=request.placement,
             budget=budget,
             covers=state.seq,
-            reason=_reason(state, request, facts),
+            reason=reason,
             omitted=tuple([_recorded(omission) for omission in fitted.omitted]),
+            anchor=request.position.last if at_end else "",
+            form=request.position.form if at_end else "",
         )
     dropped: tuple[Omission, ...] = ()
     if base.tokens + tail_tokens > budget:
-        tail, dropped = "", (_without_tail(tail, tail_tokens, budget),)
-    return _FrameLayers(base, (), tail, () if base is old else (base,), dropped)
+        tail_text, dropped = "", (_without_tail(tail_text, tail_tokens, budget),)
+    return _FrameLayers(base, (), tail_text, () if base is old else (base,), dropped)
+
+
+def _has_new_base(layers: _FrameLayers) -> bool:
+    return any(isinstance(payload, FrameBase) for payload in layers.record)
+
+
+def _may_rebase(pruned: OutputsPrune, facts: CallFacts) -> bool:
+    """Whether a new base costs little with a pruning, which writes all that stands behind the outputs anew: then the
+    messages in front of them are written, too."""
+    if facts.costs is None:
+        return False
+    front = facts.costs.load - facts.costs.fixed - pruned.freed - pruned.reprocessed
+    cost = max(0.0, front) * (facts.policy.write_factor - facts.policy.read_factor)
+    return cost <= MAX_REBASE_COST * pruned.saves
+
+
+def _starts_late(state: HudState, position: TranscriptPosition, facts: CallFacts) -> bool:
+    """Whether calls without a HUD have filled the provider's cache, or with one at their end that is gone."""
+    epoch, used = state.epoch, facts.usage.used_tokens
+    if epoch.over or used is None or used < LATE_START_TOKENS:
+        return False
+    if epoch.base is not None:
+        return _has_lost_anchor(epoch.base, position)
+    answers = [anchor for anchor in position.order[:-1] if anchor not in position.users]
+    return not epoch.last and bool(answers)
 
 
 def _is_same_text(base: FrameBase, text: str) -> bool:
@@ -418,21 +611,33 @@ def _recorded(omission: Omission) -> OmittedItem:
 
 
 def _fit_base(
-    state: HudState, context: ComposeContext, facts: CallFacts, share: int, tag: str, additive: bool
-) -> tuple[FitResult, Density]:
-    """The document at the call's density, or at the next one that fits; the smallest may use the whole budget."""
-    settings, renderer = context.settings, context.renderer
-    density = facts.density
-    while True:
-        document = context.board.document(state, ViewOptions(density, settings.limits, settings.staleness), tag)
-        try:
-            bound = renderer.bound if additive else None
-            return fit(document, share, renderer.measure, bound=bound), density
-        except BudgetError:
-            smaller = denser(density)
-            if smaller is None:
-                return fit(document, facts.budget, renderer.measure), density
-            density = smaller
+    state: HudState, context: ComposeContext, facts: CallFacts, share: int, ceiling: int, tag: str, additive: bool
+) -> SectionFit:
+    """The document of a base: all of it where that fits, else what is worth most of it. The counts and the blockers
+    may use the ceiling, and where not even the task fits into that, it may use the whole budget."""
+    settings, renderer, board = context.settings, context.renderer, context.board
+    options = view_options(facts.density, settings)
+    if additive and facts.density is Density.FULL:
+        whole = board.whole(state, options, tag, share, renderer.bound)
+        if whole is not None:
+            text = renderer.render(whole)
+            tokens = renderer.count(text)
+            if tokens <= share:
+                return SectionFit(whole, text, tokens, (), 1, 0, True)
+    parts = board.parts(state, options, tag, renderer.parts)
+    try:
+        return fit_sections(parts, renderer.sections, share, ceiling)
+    except BudgetError:
+        return fit_sections(parts, renderer.sections, facts.budget)
+
+
+def _density_of(fitted: SectionFit, asked: Density | None) -> Density:
+    """The density that a base has: as asked for, else by how it came out."""
+    if asked is not None:
+        return asked
+    if fitted.is_full:
+        return Density.FULL
+    return Density.COMPACT if fitted.shown else Density.MINIMAL
 
 
 def _reason(state: HudState, request: FrameRequest, facts: CallFacts) -> str:
@@ -446,11 +651,13 @@ def _reason(state: HudState, request: FrameRequest, facts: CallFacts) -> str:
         return "placement"
     if _asks_other_density(state, request, base):
         return "density"
-    if not facts.rebase_pays and _shows_reverted(state.epoch, (base, *state.epoch.deltas)):
+    if _has_lost_anchor(base, request.position):
+        return "anchor"
+    if facts.rebase_pays:
+        return "idle" if facts.cache_cold else "pays"
+    if _shows_reverted(state.epoch, (base, *state.epoch.deltas)):
         return "revert"
-    if not facts.rebase_pays:
-        return "budget"
-    return "idle" if facts.cache_cold else "pays"
+    return "idle" if facts.cache_cold else "budget"
 
 
 def _without_tail(tail: str, tokens: int, budget: int) -> Omission:
@@ -462,10 +669,13 @@ def _without_tail(tail: str, tokens: int, budget: int) -> Omission:
 
 
 def _finish(
-    state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, layers: _FrameLayers
+    state: HudState,
+    request: FrameRequest,
+    context: ComposeContext,
+    facts: CallFacts,
+    layers: _FrameLayers,
+    pruned: OutputsPrune | None,
 ) -> BuiltFrame:
-    new_base = any(isinstance(payload, FrameBase) for payload in layers.record)
-    pruned = _prune(state, request, context, facts, new_base)
     stubs = (*state.pruned_outputs.stubs, *(pruned.stubs if pruned else ()))
     frame = _assemble_frame(
         layers.base,
@@ -558,12 +768,21 @@ def _prune(
     """What leaves the window with this call; `None` where nothing does. With a new base, nothing behind it can be
     read from the cache, so that pruning costs no more than where the cache is cold."""
     settings = context.settings.pruning
-    if not settings.enabled or request.notice or facts.costs is None:
+    # Of a window that nobody knows, nobody knows when it is half full.
+    if not settings.enabled or request.notice or facts.costs is None or facts.usage.source in UNCERTAIN_WINDOWS:
         return None
-    bounds = prune_bounds(facts.usage.limit_tokens, settings.protected_tokens, settings.min_freed_tokens)
-    # The output of a call that failed is needed until its error is resolved.
-    failed = [error.by_call for error in state.errors.open if error.by_call]
-    candidates = prune_candidates(request.outputs, state.pruned_outputs.calls, (*settings.tools, *failed), bounds)
+    bounds = prune_bounds(
+        facts.usage.limit_tokens, settings.protected_tokens, settings.min_freed_tokens, settings.min_used_percent
+    )
+    candidates = prune_candidates(
+        request.outputs,
+        state.pruned_outputs.calls,
+        bounds,
+        uses=state.file_uses.uses,
+        tools=settings.tools,
+        # The output of a call that failed is needed until its error is resolved.
+        needed={error.by_call for error in state.errors.open},
+    )
     if not candidates:
         return None
     costs = facts.costs._replace(cold=facts.cache_cold or new_base)
@@ -604,13 +823,18 @@ def _assemble_frame(
 ) -> Frame:
     """Return the frame of recorded layers; its tokens are counted once on the whole."""
     text = join_layers(base.text, *[delta.text for delta in deltas], tail)
-    omitted = tuple([Omission(left.path, left.text, left.tokens, left.reason) for left in base.omitted])
+    # A delta without a text only records up to where answers of tools have told everything.
+    placed = [Delta(delta.id, delta.anchor, delta.text, delta.form) for delta in deltas if delta.text]
+    if base.anchor:
+        placed.insert(0, Delta(f"{base.epoch}.0", base.anchor, base.text, base.form))
+    restored = {path for delta in deltas for path in delta.restored}
+    left_out = [left for left in base.omitted if left.path not in restored]
+    omitted = tuple([Omission(left.path, left.text, left.tokens, left.reason) for left in left_out])
     return Frame(
         text=text,
         tokens=renderer.count(text),
-        base=base.text,
-        # A delta without a text only records up to where answers of tools have told everything.
-        deltas=tuple([Delta(delta.id, delta.anchor, delta.text, delta.form) for delta in deltas if delta.text]),
+        base="" if base.anchor else base.text,
+        deltas=tuple(placed),
         tail=tail,
         omitted=(*omitted, *dropped),
         density=Density(base.density),

@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from hudkit.compose import DENSITIES, Band, Density
+from hudkit.compose import Band, Density
 from hudkit.config import BandSettings, BudgetSettings, Settings
-from hudkit.context.budget import TOKENS_PER_CHARACTER
+from hudkit.context.budget import BAND_SHARES, TOKENS_PER_CHARACTER
 from hudkit.context.caching.policies import CachePolicy, policy_for
 from hudkit.context.compaction.cost_model import CallCosts, PrefixChange, estimate_costs, net_saving
 from hudkit.context.compaction.request_parts import CallOutput
@@ -71,9 +71,13 @@ class TranscriptPosition(msgspec.Struct, frozen=True):
     order: tuple[str, ...] = ()
     users: frozenset[str] = frozenset()
 
+    def messages_behind(self, anchor: str) -> int:
+        """Return how many messages stand behind the one with an anchor; 0 where it is not there."""
+        return len(self.order) - 1 - self.order.index(anchor) if anchor in self.order else 0
+
 
 def transcript_position(
-    transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | None,
+    transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | TranscriptPosition | None,
 ) -> TranscriptPosition:
     """Return where a call stands that has this transcript: messages in order.
 
@@ -82,10 +86,9 @@ def transcript_position(
     """
     if transcript is None:
         return TranscriptPosition(None, "end", "user", True)
+    if isinstance(transcript, TranscriptPosition):
+        return transcript
     messages = [_message(entry, n) for n, entry in enumerate(transcript)]
-    if not messages:
-        return TranscriptPosition(frozenset(), "start", "user", True)
-    last = messages[-1]
     order = tuple([message.anchor for message in messages])
     users = frozenset(
         [
@@ -94,8 +97,15 @@ def transcript_position(
             if message.role == "user" and not isinstance(entry, str)
         ]
     )
-    form = DELTA_FORMS.get(last.role, "user")
-    return TranscriptPosition(frozenset(order), last.anchor, form, last.role == "user", order, users)
+    return position_at_end(order, users, messages[-1].role if messages else "")
+
+
+def position_at_end(order: tuple[str, ...], users: frozenset[str], last_role: str) -> TranscriptPosition:
+    """Return where a call stands behind the messages with these anchors, of which `users` are the user's."""
+    if not order:
+        return TranscriptPosition(frozenset(), "start", "user", True)
+    form = DELTA_FORMS.get(last_role, "user")
+    return TranscriptPosition(frozenset(order), order[-1], form, last_role == "user", order, users)
 
 
 def _message(entry: TranscriptMessage | tuple[str, str] | str, n: int) -> TranscriptMessage:
@@ -150,8 +160,9 @@ class FrameRequest(msgspec.Struct, frozen=True):
 class CallFacts(msgspec.Struct, frozen=True):
     """What follows from a call and the state, worked out once.
 
-    `density` is what is asked for, else what the band demands. `band_entered`: the agent has to be told of the band.
-    `unsent_after` counts the epoch's deltas that were sent, where the last ones were not (`None`: all were).
+    `density` is the fullest that is shown: what is asked for, else all. `share_of_band` is the part of a base's share
+    that the band leaves it; all of it where a density is asked for. `band_entered`: the agent has to be told of the
+    band. `unsent_after` counts the epoch's deltas that were sent, where the last ones were not (`None`: all were).
     `cache_cold`: the provider's cache has nothing of the last call any more, so that a change of what was sent costs
     nothing. `costs` are `None` where no decision hangs on them. `rebase_pays`: a new base, with the deltas folded in,
     is cheaper than to carry them on.
@@ -160,6 +171,7 @@ class CallFacts(msgspec.Struct, frozen=True):
     usage: Usage
     budget: int
     density: Density
+    share_of_band: float
     band_entered: bool
     unsent_after: int | None
     policy: CachePolicy
@@ -181,7 +193,8 @@ def resolve_facts(state: HudState, request: FrameRequest, settings: Settings) ->
     return CallFacts(
         usage=usage,
         budget=request.budget or _default_budget(settings.budget, usage.limit_tokens),
-        density=request.density or DENSITIES[usage.band],
+        density=request.density or Density.FULL,
+        share_of_band=BAND_SHARES.get(usage.band, 1.0) if request.density is None else 1.0,
         # A band that only a lost frame told of is told again.
         band_entered=usage.band != _last_shown_band(state) or unsent_after is not None,
         unsent_after=unsent_after,
@@ -214,6 +227,7 @@ def estimate_usage(
         user=settings.window,
         by_model=settings.windows,
         host_output=state.window.output_tokens or None,
+        observed=state.window.observed_limit,
     )
     # Only a host that told its output limit is known to compact: without it, bands are of the whole window alone.
     compacts = settings.overflow.auto and bool(state.window.output_tokens)

@@ -13,7 +13,7 @@ from hudkit.config import Settings
 from hudkit.context.compaction.request_parts import CallOutput
 from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflict, StoreDamaged, StoreError
 from hudkit.hud.frame import BuiltFrame, ComposeContext, Frame, MeasuredRenderer, build_frame, rebuild_frame
-from hudkit.hud.frame_request import FrameRequest, TranscriptMessage, transcript_position
+from hudkit.hud.frame_request import FrameRequest, TranscriptMessage, TranscriptPosition, transcript_position
 from hudkit.log.codec import ID_LIMIT, encode_payload, is_id
 from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.event_log import EventLog, Snapshot
@@ -31,6 +31,7 @@ from hudkit.log.payloads import (
     type_of,
 )
 from hudkit.log.redaction import RestatedEvents
+from hudkit.sections.call_history import MAX_GAPS
 from hudkit.sections.document_builder import DocumentBuilder
 from hudkit.sections.section import SectionSpec
 from hudkit.sections.state import (
@@ -58,6 +59,12 @@ PLACEMENTS = ("anchored", "system")
 
 MAX_ANSWERED = 100
 """Events that are remembered because an answer of a tool tells of them; what is forgotten is told twice."""
+
+CHECKED_PER_CALL = 64
+"""Events behind a saved state that a call reads, to find damage in them: a millisecond's work."""
+
+MAX_PAST_STATES = 8
+"""Past states that are remembered: those of the base and of the last blocks, of which the next calls tell."""
 
 APPEND_ATTEMPTS = 8
 """How often an append that depends on the state is tried again when another writer was first."""
@@ -118,14 +125,23 @@ class SessionCore:
         self.project_log: SessionCore | None = None  # where the project's defaults are kept, where there is a project
         renderer = MeasuredRenderer(counter)
         self._context = ComposeContext(
-            renderer, DocumentBuilder(), self.settings, self._compared_state, {}, self._event_at
+            renderer,
+            DocumentBuilder(),
+            self.settings,
+            self._compared_state,
+            {},
+            self._event_at,
+            getattr(log, "remark", ""),
         )
         self._environment = environment
         self._steps = tuple(steps)
         self._restated = RestatedEvents(log, session_id)
         self._state = HudState(session_id=session_id)
         self._snapshot_seq = 0
-        self._compared: HudState | None = None  # the past state that the next calls are compared with
+        self._past_states: dict[int, HudState] = {}  # past states that the next calls are compared with, by event
+        self._ahead: tuple[ComposeContext, str] | None = None  # what the next base is composed with, its tag
+        self._unchecked = (0, 0)  # events that a saved state stands for, from behind one up to another
+        self._damage: list[EventGap] = []  # what was found damaged among them
         self._losses: list[str] | None = None  # what was found of them; `None` before the first frame
         self._refused_tag = ""  # of the calls whose base could not be recorded
         self._answered: tuple[Event, ...] = ()  # since the last call, in answers of tools
@@ -214,7 +230,7 @@ class SessionCore:
 
     def _run_steps(self, state: HudState) -> list[Payload]:
         """What the steps before a frame make; each is asked about the state as those before it leave it."""
-        payloads: list[Payload] = self._untold_loss(state)
+        payloads: list[Payload] = [*self._untold_damage(state), *self._untold_loss(state)]
         ahead = state_after(state, *payloads) if payloads else state
         for step in self._steps:
             if step.needs is not None and not step.needs(ahead):
@@ -228,16 +244,37 @@ class SessionCore:
     def _untold_loss(self, state: HudState) -> list[Payload]:
         """What tells the session that the log lost acknowledged events, which was found when it was opened."""
         if self._losses is None:
-            # Where the end of another log is in the place of this one's, nobody knows whose events these are.
-            losses = [finding for finding in self.log.recorded_findings() if finding.code == "lost"]
-            self._losses = [
-                loss.message
-                for loss in losses
-                if loss.session_id == self.id or (state.seq and "took its place" in loss.message)
-            ]
+            findings = self.log.recorded_findings()
+            losses = [finding.loss_of(self.id) for finding in findings if state.seq or finding.session_id == self.id]
+            self._losses = list(filter(None, losses))
         if not self._losses or self._losses[-1] == state.gaps.loss:
             return []
         return [EventGap("lost", self._losses[-1])]
+
+    def damage_behind_saved_state(self, limit: int) -> tuple[EventGap, ...]:
+        """Return the damaged events among those that a saved state stands for, `limit` more of which are read now.
+
+        The state is as it was when they were sound; made anew, it would lack what they said.
+        """
+        after, last = self._unchecked
+        if after < last:
+            upto = min(after + limit, last)
+            for event in self.log.read(self.id, after=after, upto=upto, past_damage=True):
+                if isinstance(event.payload, EventGap) and event.payload.damaged:
+                    self._damage.append(msgspec.structs.replace(event.payload, damaged=False, of=event.seq))
+            self._unchecked = (upto, last)
+        return tuple(self._damage)
+
+    def _untold_damage(self, state: HudState) -> list[Payload]:
+        """What tells the session of damage behind its saved state; each call but the first one reads a part of that,
+        until all was read once."""
+        if self._losses is None:
+            return []  # the first call: it has enough to read
+        with suppress(StoreError):
+            self.damage_behind_saved_state(CHECKED_PER_CALL)
+        seqs_told = {*state.gaps.damaged, *state.gaps.repaired}
+        untold: list[Payload] = [gap for gap in self._damage if gap.of not in seqs_told]
+        return untold[: MAX_GAPS - len(state.gaps.damaged)]
 
     def note_answered(self, before: HudState) -> None:
         """Note that the agent has an answer that tells of what happened in the session since `before`.
@@ -281,7 +318,7 @@ class SessionCore:
         budget: int | None = None,
         density: Density | str | None = None,
         placement: str = "anchored",
-        transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | None = None,
+        transcript: Sequence[TranscriptMessage | tuple[str, str] | str] | TranscriptPosition | None = None,
         model: str = "",
         last_mark: str = "",
         pending_events: Callable[[], Sequence[EventDraft]] | None = None,
@@ -366,7 +403,7 @@ class SessionCore:
                 conflict = error
                 continue
             if any(isinstance(payload, FrameBase | FrameDelta) for payload in built.record):
-                self._compared = ahead
+                self._remember(ahead)
                 self._events |= {event.seq: event for event in self._answered}
                 self._answered = ()
             return built.frame
@@ -410,6 +447,21 @@ class SessionCore:
         epoch = msgspec.structs.replace(state.epoch, over=state.epoch.over or "compaction")
         return self._would_be(msgspec.structs.replace(state, epoch=epoch), "anchored").frame
 
+    def next_base(self) -> str:
+        """Return the text of the base that an epoch would begin with now: the whole HUD; nothing is recorded.
+
+        A host keeps it for a call whose frame comes too late. Empty where none can be made.
+        """
+        if self._ahead is None:
+            self._ahead = (self._own_context(), self._tag())  # the same in all calls of this process
+        try:
+            state = self.state
+            epoch = msgspec.structs.replace(state.epoch, over=state.epoch.over or "compaction")
+            ahead = msgspec.structs.replace(state, epoch=epoch)
+            return self._would_be(ahead, "anchored", *self._ahead).frame.base
+        except (BudgetError, StoreError):
+            return ""
+
     def ended_texts(self) -> tuple[str, ...]:
         """Return the texts of items that ended since the last compaction, the newest last.
 
@@ -418,7 +470,9 @@ class SessionCore:
         since = self.state.compacted.mark.seq
         return _ended_texts(self.events(since, self.state.seq), self.state_at(since), self.state)
 
-    def _would_be(self, state: HudState, placement: str = "") -> BuiltFrame:
+    def _would_be(
+        self, state: HudState, placement: str = "", context: ComposeContext | None = None, tag: str = WOULD_BE_TAG
+    ) -> BuiltFrame:
         call = state.window.call
         density = Density(call.density) if call and call.density else None
         request = FrameRequest(
@@ -428,12 +482,14 @@ class SessionCore:
             density=Density.FULL if placement else density,
             placement=placement or (call.placement if call else "anchored"),
             position=transcript_position(None),
-            tag=WOULD_BE_TAG,
+            tag=tag,
             now=state.time,
         )
-        # Memos of their own: those of the session are compared by identity with the states of its calls.
-        context = msgspec.structs.replace(self._context, board=DocumentBuilder(), state_at=self.state_at, row_memo={})
-        return build_frame(state, request, context)
+        return build_frame(state, request, context or self._own_context())
+
+    def _own_context(self) -> ComposeContext:
+        """Memos of their own: those of the session are compared by identity with the states of its calls."""
+        return msgspec.structs.replace(self._context, board=DocumentBuilder(), state_at=self.state_at, row_memo={})
 
     def _tag(self) -> str:
         """Six digits that a tool's output cannot guess: from the random end of a UUIDv7."""
@@ -441,9 +497,14 @@ class SessionCore:
 
     def _compared_state(self, seq: int) -> HudState:
         """A past state that the next calls will ask for again."""
-        if self._compared is None or self._compared.seq != seq:
-            self._compared = self.state_at(seq)
-        return self._compared
+        if seq not in self._past_states:
+            self._remember(self.state_at(seq))
+        return self._past_states[seq]
+
+    def _remember(self, state: HudState) -> None:
+        self._past_states[state.seq] = state
+        if len(self._past_states) > MAX_PAST_STATES:
+            del self._past_states[next(iter(self._past_states))]
 
     def _event_at(self, seq: int) -> Event | None:
         """An event of which an answer tells, with the id that its item was given."""
@@ -458,7 +519,7 @@ class SessionCore:
         redacts = any(isinstance(event.payload, Redact) for event in events)
         if redacts or undo_reaches(events, self._state.seq):
             if redacts:
-                self._compared, self._answered, self._events = None, (), {}
+                self._past_states, self._answered, self._events = {}, (), {}
             if any(isinstance(event.payload, MessagesRevert) for event in events):
                 # The answers that told of them are gone with their messages.
                 self._answered = ()
@@ -479,6 +540,8 @@ class SessionCore:
         except (msgspec.DecodeError, HudkitError):  # a damaged one is no loss: the log has everything
             return HudState(session_id=self.id)
         self._snapshot_seq = max(self._snapshot_seq, state.seq)
+        if upto is None:
+            self._unchecked = (0, state.seq)
         return state
 
     def _save(self) -> None:

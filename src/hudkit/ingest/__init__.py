@@ -5,11 +5,20 @@ batch of messages; `derive_facts` is the same for one message of a recorded conv
 """
 
 from hudkit.ingest.event_ids import IngestEvent
-from hudkit.ingest.ingester import IngestBatch, IngestState, ingest, observe, read_messages
+from hudkit.ingest.ingester import (
+    COMPACTION_TYPES,
+    IngestBatch,
+    IngestState,
+    ingest,
+    observe,
+    read_messages,
+    take_up,
+)
 from hudkit.ingest.message_facts import Fact, KnownFacts, derive_facts, session_facts, todo_facts
 from hudkit.ingest.plain_messages import read_plain_messages
 
 __all__ = [
+    "COMPACTION_TYPES",
     "Fact",
     "IngestBatch",
     "IngestEvent",
@@ -21,5 +30,6 @@ __all__ = [
     "read_messages",
     "read_plain_messages",
     "session_facts",
+    "take_up",
     "todo_facts",
 ]

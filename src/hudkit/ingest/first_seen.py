@@ -14,6 +14,15 @@ def entry_key(*words: str) -> str:
     return blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
+def version_key(id: str, text: str) -> str:
+    """Return 16 hex digits for a message that may be edited under its id: its versions share the first 11 of them."""
+    return entry_key(id)[:_ID_DIGITS] + entry_key(id, text)[: 16 - _ID_DIGITS]
+
+
+_ID_DIGITS = 11
+"""Hex digits of the id: another message that began alike would be taken back for a version. Versions are few."""
+
+
 class FirstSeenTimes:
     """When the messages of one session were first seen, by key. A message keeps its time through restarts.
 
@@ -48,6 +57,11 @@ class FirstSeenTimes:
             self._times[key] = self._latest
         self._unrecorded += new
         return [self._times[key] for key in keys]
+
+    def other_versions(self, key: str) -> list[int]:
+        """Return when the other versions of a message were first seen, the oldest first; of a `version_key`."""
+        begins = key[:_ID_DIGITS]
+        return sorted(time for other, time in self._times.items() if other != key and other.startswith(begins))
 
     def unrecorded(self) -> tuple[tuple[TranscriptSeen, int], ...]:
         """Return the payloads that are to be appended so that the times are kept, each with its timestamp."""

@@ -186,6 +186,33 @@ def observe(state: IngestState, events: Iterable[Event], hud: HudState) -> Inges
     )
 
 
+COMPACTION_TYPES = (type_of(CompactBefore()), type_of(CompactAfter()))
+"""Of the events that say whether a compaction is going on: the last one of them."""
+
+
+def take_up(state: IngestState, event_ids: Iterable[str], compaction: Event | None, hud: HudState) -> IngestState:
+    """Return what is known of a session as of its state `hud`, when it is met for the first time.
+
+    It is what `observe` makes of all its events, made without their bodies.
+
+    `event_ids` are those of all its events, `compaction` is the last one of a type of `COMPACTION_TYPES`.
+    """
+    of_messages = [event_id for event_id in event_ids if event_id[14:15] == "8"]
+    started = compaction.payload if compaction is not None else None
+    trigger = started.trigger if isinstance(started, CompactBefore) else ""
+    return _replace(
+        state,
+        hud=hud,
+        seq=hud.seq,
+        facts=_facts_from_state(hud, trigger),
+        recorded=state.recorded.with_ids(of_messages),
+        # The time is in the first digits.
+        earlier_until=message_time(max(of_messages, default="")) or 0,
+        compacting=isinstance(started, CompactBefore),
+        trigger=trigger,
+    )
+
+
 def ingest(state: IngestState, batch: IngestBatch) -> tuple[IngestState, tuple[IngestEvent, ...]]:
     """Return what is known once the events are in the log, and the events that a batch brings, in order.
 

@@ -30,7 +30,14 @@ from hudkit.ingest.extraction import (
     update_points,
 )
 from hudkit.ingest.failures import MAX_ERROR, CallVerdict, OpenError, judge_call
-from hudkit.ingest.tool_calls import FinishedCall, finished_call, one_line, patched_files, relative_path
+from hudkit.ingest.tool_calls import (
+    FinishedCall,
+    edited_paths,
+    finished_call,
+    one_line,
+    read_path,
+    relative_path,
+)
 from hudkit.log import Origin, Payload
 from hudkit.log.payloads import (
     CommitMade,
@@ -295,7 +302,7 @@ def _tell_response(step: _Step, session: SessionRow, message: Message, limit: in
     for part in message.parts:
         if isinstance(part, ToolPart) and part.done and part.tool not in _OWN_TOOLS:
             call = finished_call(part)
-            paths = _edited_paths(call, session.directory)
+            paths = edited_paths(call, session.directory)
             edited.update(paths)
             if step.first_time(part.id):
                 _tell_call(step, call, paths, session.directory)
@@ -318,9 +325,9 @@ def _tell_response(step: _Step, session: SessionRow, message: Message, limit: in
 
 def _tell_call(step: _Step, call: FinishedCall, edited: tuple[str, ...], directory: str) -> None:
     if not call.failed:
-        path = _read_path(call, directory)
+        path = read_path(call, directory)
         if path:
-            step.tell(Origin.TOOL, FileOpen(path), call.ended)
+            step.tell(Origin.TOOL, FileOpen(path, by_call=call.id, part=call.part), call.ended)
         for changed in edited:
             step.tell(Origin.TOOL, FileEdit(changed), call.ended)
         if call.kind == "todos":
@@ -351,13 +358,6 @@ def _tell_todos(step: _Step, todos: tuple[Todo, ...], origin: Origin, timestamp:
 
 
 # -- what a finished call says of the work: a file that was read, test counts, commits, a plan file -----------------
-
-
-def _read_path(call: FinishedCall, directory: str) -> str:
-    """Return the file that a call read, relative to `directory`; empty where it read none, or listed a directory."""
-    if call.kind != "read" or call.path is None or "<type>directory</type>" in call.output[:2_000]:
-        return ""
-    return relative_path(call.path, directory)
 
 
 def _count_tests(call: FinishedCall) -> TestsRan | None:
@@ -468,16 +468,3 @@ def _tell_summary(step: _Step, message: Message) -> None:
 
 def _end_of(message: Message) -> int:
     return message.completed or message.created
-
-
-def _edited_paths(call: FinishedCall, directory: str) -> tuple[str, ...]:
-    """Return the files that a call wrote, edited or patched, relative to `directory`; none where it failed."""
-    if call.failed:
-        return ()
-    paths: Sequence[str] = ()
-    if call.kind in ("write", "edit") and call.path is not None:
-        paths = [call.path]
-    elif call.patch is not None:
-        paths = patched_files(call.patch)
-    relative = (relative_path(path, directory) for path in paths)
-    return tuple(path for path in relative if path)

@@ -236,7 +236,8 @@ class _KnownMessages:
         if name not in self._own:
             self._own[name] = []
             self._gaps[-1].names.append(name)
-            role = name.partition(":")[0]
+            role = "" if event is not None and isinstance(event.payload, CompactAfter) else name.partition(":")[0]
+            # A summary is no response to the call before it: what was recorded there is not its.
             if role == "assistant" or (answers and role != "user" and not self._gaps[-1].responses):
                 self._gaps[-1].responses.append(name)
         if event is not None:

@@ -7,8 +7,10 @@ Everything else in `hudkit.ingest` sees a `FinishedCall` only.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from posixpath import normpath
 from typing import Any, Literal
 
@@ -72,7 +74,8 @@ class FinishedCall(msgspec.Struct, frozen=True, kw_only=True):
     """One finished tool call. A field that the call does not have is empty, or `None` where that makes a difference.
 
     `tool` is the name as messages show it, `main_argument` what tells two calls of an unknown tool apart, `ended` the
-    time in Unix ms (0: not known), `partial` says that only some lines of a file were read.
+    time in Unix ms (0: not known), `partial` says that only some lines of a file were read. `part` is a digest of
+    what a read asked for beside the path, the same for two calls that ask for the same.
     """
 
     id: str
@@ -90,6 +93,7 @@ class FinishedCall(msgspec.Struct, frozen=True, kw_only=True):
     todos: object = None
     child_session: str = ""
     partial: bool = False
+    part: str = ""
     main_argument: str = ""
     output: str = ""
     error: str = ""
@@ -119,6 +123,7 @@ def finished_call(part: ToolPart) -> FinishedCall:
         todos=arguments.get("todos"),
         child_session=child if kind == "task" and isinstance(child, str) else "",
         partial=bool(arguments.get("offset") or arguments.get("limit")),
+        part=_part(arguments) if kind == "read" else "",
         main_argument=next((text for name in _MAIN_ARGUMENT if (text := _text(arguments, (name,)))), ""),
         output=part.output,
         error=part.error,
@@ -161,6 +166,35 @@ def one_line(text: str, limit: int) -> str:
     # A megabyte of output is not split whole for a line of 200 characters.
     line = " ".join(text[: limit * 8].split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def read_path(call: FinishedCall, directory: str) -> str:
+    """Return the file that a call read, relative to `directory`; empty where it read none, or listed a directory."""
+    if call.kind != "read" or call.path is None or "<type>directory</type>" in call.output[:2_000]:
+        return ""
+    return relative_path(call.path, directory)
+
+
+def edited_paths(call: FinishedCall, directory: str) -> tuple[str, ...]:
+    """Return the files that a call wrote, edited or patched, relative to `directory`; none where it failed."""
+    if call.failed:
+        return ()
+    paths: Sequence[str] = ()
+    if call.kind in ("write", "edit") and call.path is not None:
+        paths = [call.path]
+    elif call.patch is not None:
+        paths = patched_files(call.patch)
+    relative = (relative_path(path, directory) for path in paths)
+    return tuple(path for path in relative if path)
+
+
+def _part(arguments: Mapping[str, Any]) -> str:
+    """A digest of the arguments without the path; empty where there are none."""
+    rest = {name: value for name, value in arguments.items() if name not in _PATH and value is not None}
+    if not rest:
+        return ""
+    text = json.dumps(rest, sort_keys=True, default=str)
+    return blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
 def _edits(arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

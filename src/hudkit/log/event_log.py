@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -42,6 +42,22 @@ class Finding(msgspec.Struct, frozen=True):
     seq: int
     message: str
 
+    def loss_of(self, session_id: str) -> str:
+        """Return what was lost, as a session is told it that has events: empty where it lost nothing.
+
+        Of a loss that is not one session's alone, nobody knows whose the events were: each session is told.
+        """
+        if self.code != "lost" or self.session_id == session_id:
+            return self.message if self.code == "lost" else ""
+        is_shared = any(words in self.message for words in (MORE_THAN_ONE_SESSION, ANOTHER_EVENT))
+        # Without the number of an event, which is another session's.
+        return (self.message.partition("; ")[2] or self.message) if is_shared else ""
+
+
+MORE_THAN_ONE_SESSION, ANOTHER_EVENT = "of more than one session", "another event took its place"
+"""How the message of a loss says that events of several sessions are missing, or that those of another log are there
+in their place."""
+
 
 @runtime_checkable
 class EventLog(Protocol):
@@ -78,6 +94,14 @@ class EventLog(Protocol):
 
     def last_seq(self, session_id: str) -> int:
         """Return the session's last sequence number, 0 for an unknown session."""
+        ...
+
+    def event_ids(self, session_id: str, *, upto: int) -> list[str]:
+        """Return the ids of the events with `seq <= upto`, in order, without their bodies: nothing is verified."""
+        ...
+
+    def last_seq_of(self, session_id: str, types: Collection[str], *, upto: int) -> int:
+        """Return the number of the last event of one of these types with `seq <= upto`, 0 where there is none."""
         ...
 
     def sessions(self) -> tuple[str, ...]:

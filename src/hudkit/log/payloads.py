@@ -158,10 +158,16 @@ class NoteRemove(Payload, frozen=True, tag="note.remove"):
 
 
 class FileOpen(Payload, frozen=True, tag="file.open"):
-    """A file was read (`reading`) or only named (`referenced`). Written by ingest for each tool call that reads."""
+    """A file was read (`reading`) or only named (`referenced`). Written by ingest for each tool call that reads.
+
+    `by_call` is the id of that call, and `part` a digest of what it asked for beside the path (lines, say): two reads
+    with the same part ask for the same.
+    """
 
     path: str
     status: Literal["reading", "referenced"] = "reading"
+    by_call: str = ""
+    part: str = ""
 
 
 class FileEdit(Payload, frozen=True, tag="file.edit"):
@@ -576,7 +582,8 @@ class ContextSnapshot(Payload, frozen=True, tag="context.snapshot"):
 class FrameBase(Payload, frozen=True, tag="frame.base"):
     """The base layer of a new epoch: the exact bytes that every call of the epoch carries.
 
-    `tokens` is exact where deltas are added to it; with placement `system`, it is the sum of its parts. Written by
+    `tokens` is exact where deltas are added to it; with placement `system`, it is the sum of its parts. A base with
+    an `anchor` stands behind that message, as a delta does (`form`), and not in the system prompt. Written by
     composing before the base is first sent.
     """
 
@@ -590,6 +597,8 @@ class FrameBase(Payload, frozen=True, tag="frame.base"):
     covers: int  # the base shows the state as of this sequence number
     reason: str = ""  # why a new epoch began
     omitted: tuple[OmittedItem, ...] = ()
+    anchor: str = ""
+    form: str = ""
 
 
 class FrameDelta(Payload, frozen=True, tag="frame.delta"):
@@ -609,6 +618,7 @@ class FrameDelta(Payload, frozen=True, tag="frame.delta"):
     covers: int
     since: int = -1  # it tells what changed after this event; -1: after what the delta before it covers
     answered: tuple[int, ...] = msgspec.field(default=(), name="heard")
+    restored: tuple[str, ...] = ()  # paths of what the base had left out, and this tells
 
 
 class FrameUnsent(Payload, frozen=True, tag="frame.unsent"):
@@ -750,13 +760,15 @@ class EventGap(Payload, frozen=True, tag="event.gap"):
     verify (`damaged`; it is never stored like that). `hudkit repair` stores it in the place of such an event, so that
     the numbers of all others stay. And where acknowledged events were lost from the end of the log (`code` is
     `lost`), it is appended to the session that lost them. `was` is the type of the event that is gone, where that is
-    certain.
+    certain. A fourth: event `of` was found damaged behind a saved state, which holds what it said; it is appended, so
+    that the damage is told although no fold comes across it.
     """
 
     code: str
     message: str
     was: str = ""
     damaged: bool = False
+    of: int = 0
 
 
 class Unknown(msgspec.Struct, frozen=True):

@@ -39,6 +39,8 @@ _UNMARKED = 24  # the same, where nothing says that it was cut off
 _ENTITY = re.compile(rb"&(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos);")
 _SIGNS = bytes(n for n in range(128) if chr(n) not in string.ascii_letters + string.digits)
 _CUT = "…".encode()
+_LINE_END = "↵".encode()  # what frames show where a line ends
+_MARKUP = b"\\`"  # signs that frames put into a text
 
 _GONE = frozenset({"frame.base", "frame.delta", "section.prepared"})
 """Types of which nothing is left: bytes that were shown, and trees that are made again."""
@@ -106,15 +108,15 @@ def contains_secret(raw: bytes, wanted: Iterable[SecretText]) -> bool:
             if needle.squashed in loose or (needle.squashed[:_ENOUGH] in loose and _cut_off(raw, needle.squashed)):
                 return True
         else:
-            weak = raw.translate(None, b"\\") if weak is None else weak
-            if needle.raw.translate(None, b"\\") in weak:
+            weak = raw.translate(None, _MARKUP) if weak is None else weak
+            if needle.raw.translate(None, _MARKUP) in weak:
                 return True
     return False
 
 
 def _letters_and_digits(raw: bytes) -> bytes:
     """What stays the same however a text is escaped: its letters and digits."""
-    return (_ENTITY.sub(b"", raw) if b"&" in raw else raw).translate(None, _SIGNS)
+    return (_ENTITY.sub(b"", raw) if b"&" in raw else raw).replace(_LINE_END, b"").translate(None, _SIGNS)
 
 
 def remove_secrets(payload: Payload, wanted: Sequence[SecretText], seq: int) -> Payload | None:

@@ -12,6 +12,8 @@ snapshots of one version, so each step of the series has a version of its own.
 from __future__ import annotations
 
 import math
+import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -376,7 +378,9 @@ class WorldLog:
 
 
 def _no_world(path: str | PathLike[str]) -> ConfigError:
-    return ConfigError(f"there is no world in {path}", hint=f"Make one: hudkit rooms new {path}")
+    return ConfigError(
+        f"there is no world in {path}", hint=f"Make one: hudkit rooms new {shlex.quote(os.fspath(path))}"
+    )
 
 
 def _random_secret() -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hudkit.compose import Element
+from collections.abc import Iterator
+
 from hudkit.log.event import Event
 from hudkit.log.payloads import BlockerAdd, BlockerRemove, SectionClear, SectionReplace
 from hudkit.sections.items import (
@@ -14,7 +15,7 @@ from hudkit.sections.items import (
     remove_item,
     replace_texts,
 )
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
 
 
 class Blocker(SectionItem, frozen=True, omit_defaults=True):
@@ -45,9 +46,9 @@ def _reduce(blockers: BlockersState, event: Event) -> BlockersState:
     return blockers
 
 
-def _show(blockers: BlockersState, view: SectionView) -> Element | None:
-    shown = (ShownItem(item.id, item.description, label=origin_label(item.mark.origin)) for item in blockers.items)
-    return item_list(shown, view)
+def _items(blockers: BlockersState) -> Iterator[ShownItem]:
+    for item in blockers.items:
+        yield ShownItem(item.id, item.description, label=origin_label(item.mark.origin))
 
 
 def _rows(blockers: BlockersState) -> tuple[KeyedRow, ...]:
@@ -55,5 +56,5 @@ def _rows(blockers: BlockersState) -> tuple[KeyedRow, ...]:
 
 
 LOGIC = SectionLogic(
-    handles=(BlockerAdd, BlockerRemove, SectionReplace, SectionClear), reduce=_reduce, show=_show, rows=_rows
+    handles=(BlockerAdd, BlockerRemove, SectionReplace, SectionClear), reduce=_reduce, items=_items, rows=_rows
 )

@@ -1,8 +1,9 @@
 """What a session's model calls left behind, and what its log lost: no sections, but folded beside them.
 
-Six states, each with its reducer: the window as the host reports it, the epoch that is in force, the outputs that
-were pruned, what the last compactions freed, the events that are damaged or lost, and the messages that the host took
-back. By them `hud/` and `context/` decide; nothing here is shown as such, but for the one line of `LogGaps`.
+Seven states, each with its reducer: the window as the host reports it, the epoch that is in force, the outputs that
+were pruned, which calls read and changed which files, what the last compactions freed, the events that are damaged or
+lost, and the messages that the host took back. By them `hud/` and `context/` decide; nothing here is shown as such,
+but for the one line of `LogGaps`.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ import msgspec
 
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
+    CommitMade,
     CompactAfter,
     CompactUndone,
     ContextSnapshot,
     EventGap,
+    FileEdit,
+    FileOpen,
     FrameArguments,
     FrameBase,
     FrameDelta,
@@ -26,6 +30,7 @@ from hudkit.log.payloads import (
     OutputsPrune,
     PrunedOutput,
     Redact,
+    StepComplete,
 )
 
 MAX_READINGS = 5
@@ -33,6 +38,12 @@ MAX_READINGS = 5
 
 MAX_PAST_COMPACTIONS = 5
 """Compactions that are remembered: as many as a cooldown could ask about."""
+
+AUTOMATIC = ("auto", "overflow")
+"""What starts a compaction by itself."""
+
+CEILINGS, CEILING_SPREAD = 2, 0.8
+"""Automatic compactions that show how large a window is, and how much smaller the lesser fill may be."""
 
 _MAX_STANDING_REVERTS = 20
 """Reverts whose messages are looked for in a transcript: a host brings the last ones back, if any."""
@@ -52,7 +63,8 @@ class WindowState(msgspec.Struct, frozen=True, omit_defaults=True):
     """The window as the host reports it: the last readings, and what the last call was told.
 
     `used_tokens` is `None` while it is unknown: before the first report, and after a compaction until the next.
-    `call` is the last composed call, at `call_seq` and time `call_at` (Unix ms); `calls` counts them.
+    `call` is the last composed call, at `call_seq` and time `call_at` (Unix ms); `calls` counts them. `ceilings` are
+    the tokens in use at the last automatic compactions.
     """
 
     used_tokens: int | None = None
@@ -65,6 +77,13 @@ class WindowState(msgspec.Struct, frozen=True, omit_defaults=True):
     call_seq: int = 0
     call_at: int = 0
     calls: int = 0
+    ceilings: tuple[int, ...] = ()
+
+    @property
+    def observed_limit(self) -> int | None:
+        """Return the fill in tokens at which the last two automatic compactions came; `None` where they disagree."""
+        least, most = min(self.ceilings, default=0), max(self.ceilings, default=0)
+        return most if len(self.ceilings) == CEILINGS and least >= CEILING_SPREAD * most else None
 
 
 _WINDOW_EVENTS = (ContextSnapshot, CompactAfter, CompactUndone, MessagesRevert)
@@ -92,8 +111,12 @@ def _reduce_window(window: WindowState, event: Event) -> WindowState:
                 changed["call_at"] = event.timestamp
                 changed["calls"] = window.calls + 1
             return _replace(window, **changed)
-        case CompactAfter(used_tokens=used):
-            return _replace(window, used_tokens=used, source="estimated" if used else "", readings=())
+        case CompactAfter(used_tokens=used, trigger=trigger):
+            full = (window.used_tokens,) if trigger in AUTOMATIC and window.used_tokens else ()
+            ceilings = (*window.ceilings, *full)[-CEILINGS:]
+            return _replace(
+                window, used_tokens=used, source="estimated" if used else "", readings=(), ceilings=ceilings
+            )
         case CompactUndone():
             return _replace(window, used_tokens=None, source="", readings=())
         case MessagesRevert(used_tokens=used):
@@ -196,6 +219,37 @@ def _reduce_pruned_outputs(pruned: PrunedOutputs, event: Event) -> PrunedOutputs
     return pruned
 
 
+class FileUse(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
+    """A file that a `call` read (a `part` of it, by a digest); one without a call was changed."""
+
+    path: str
+    call: str = ""
+    part: str = ""
+
+
+class FileUses(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The reads of files since the last compaction, in order, and among them the changes of what was read before."""
+
+    uses: tuple[FileUse, ...] = ()
+
+
+_FILE_USE_EVENTS = (FileOpen, FileEdit, CompactAfter)
+
+
+def _reduce_file_uses(files: FileUses, event: Event) -> FileUses:
+    """Return the uses of files after an event of `_FILE_USE_EVENTS`."""
+    match event.payload:
+        case FileOpen(path=path, by_call=call, part=part) if call:
+            return FileUses((*files.uses, FileUse(path, call, part)))
+        case FileEdit(path=path):
+            last = next((use for use in reversed(files.uses) if use.path == path), None)
+            if last is not None and last.call:
+                return FileUses((*files.uses, FileUse(path)))
+        case CompactAfter():
+            return FileUses()
+    return files
+
+
 class PastCompaction(msgspec.Struct, frozen=True, omit_defaults=True):
     """A compaction: its event, and the tokens in use as reported before it and first after it (`None`: not known, or
     not yet); `call` counts the model calls of the session up to it."""
@@ -211,7 +265,8 @@ class CompactionHistory(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the last compactions freed, as the host reported it, and whether the agent was told.
 
     `last` are the newest in order; `calls` and `used` are as of now; `announced` is the event of the newest
-    compaction of which a turn has begun since its figures are known.
+    compaction of which a turn has begun since its figures are known; `without_progress` counts the compactions since
+    a file was edited, a step finished or something committed.
     """
 
     last: tuple[PastCompaction, ...] = ()
@@ -219,9 +274,12 @@ class CompactionHistory(msgspec.Struct, frozen=True, omit_defaults=True):
     used: int | None = None
     limit: int | None = None
     announced: int = msgspec.field(default=0, name="told")
+    without_progress: int = 0
 
 
-_COMPACTION_HISTORY_EVENTS = (ContextSnapshot, CompactAfter, CompactUndone)
+_PROGRESS_EVENTS = (FileEdit, StepComplete, CommitMade)
+
+_COMPACTION_HISTORY_EVENTS = (ContextSnapshot, CompactAfter, CompactUndone, *_PROGRESS_EVENTS)
 
 
 def _reduce_compaction_history(history: CompactionHistory, event: Event) -> CompactionHistory:
@@ -229,10 +287,16 @@ def _reduce_compaction_history(history: CompactionHistory, event: Event) -> Comp
     match event.payload:
         case CompactAfter():
             new = PastCompaction(event.seq, history.used, None, history.limit, history.calls)
-            return _replace(history, last=(*history.last, new)[-MAX_PAST_COMPACTIONS:], used=None)
+            newest = (*history.last, new)[-MAX_PAST_COMPACTIONS:]
+            return _replace(history, last=newest, used=None, without_progress=history.without_progress + 1)
         case CompactUndone(seq=seq):
             earlier = tuple(compaction for compaction in history.last if compaction.seq < seq)
-            return _replace(history, last=earlier, used=None)
+            undone = len(history.last) - len(earlier)
+            return _replace(
+                history, last=earlier, used=None, without_progress=max(0, history.without_progress - undone)
+            )
+        case FileEdit() | StepComplete() | CommitMade() if history.without_progress:
+            return _replace(history, without_progress=0)
         case ContextSnapshot() as snapshot:
             return _after_call(history, snapshot)
     return history
@@ -264,12 +328,14 @@ MAX_GAPS = 100
 
 class LogGaps(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is missing in the session's log: the numbers of events that are damaged and not yet repaired, how many
-    they are, and the last loss of acknowledged events with the event that tells of it."""
+    they are, and the last loss of acknowledged events with the event that tells of it; `repaired` are the numbers of
+    those in whose place `hudkit repair` left a gap."""
 
     damaged: tuple[int, ...] = ()
     count: int = 0
     loss: str = ""
     loss_seq: int = 0
+    repaired: tuple[int, ...] = ()
 
     def words(self, told_until: int) -> str:
         """Return the line that says so, and what to do; empty where there is nothing to say.
@@ -291,8 +357,14 @@ def _reduce_gaps(gaps: LogGaps, event: Event) -> LogGaps:
     match event.payload:
         case EventGap(damaged=True):
             return _replace(gaps, damaged=(*gaps.damaged, event.seq)[:MAX_GAPS], count=gaps.count + 1)
+        case EventGap(of=seq) if seq:
+            if seq in gaps.damaged or seq in gaps.repaired:
+                return gaps
+            return _replace(gaps, damaged=(*gaps.damaged, seq)[:MAX_GAPS], count=gaps.count + 1)
         case EventGap(code="lost", message=message):
             return _replace(gaps, loss=message, loss_seq=event.seq)
+        case EventGap():
+            return _replace(gaps, repaired=(*gaps.repaired, event.seq)[-MAX_GAPS:])
     return gaps
 
 
@@ -321,6 +393,7 @@ CALL_FOLDS: dict[str, tuple[tuple[type[Any], ...], Callable[[Any, Event], Any]]]
     "window": (_WINDOW_EVENTS, _reduce_window),
     "epoch": (_EPOCH_EVENTS, _reduce_epoch),
     "pruned_outputs": (_PRUNED_OUTPUT_EVENTS, _reduce_pruned_outputs),
+    "file_uses": (_FILE_USE_EVENTS, _reduce_file_uses),
     "compaction_history": (_COMPACTION_HISTORY_EVENTS, _reduce_compaction_history),
     "gaps": ((EventGap,), _reduce_gaps),
     "reverts": ((MessagesRevert,), _reduce_reverts),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from hudkit.compose import Element
-from hudkit.log.event import Event
+import re
+from collections.abc import Iterator
+
+from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import ConstraintAdd, ConstraintConfirm, ConstraintRemove, SectionClear, SectionReplace
 from hudkit.sections.items import (
     ItemList,
@@ -17,7 +19,15 @@ from hudkit.sections.items import (
     remove_item,
     replace_texts,
 )
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
+
+_FROM_TOOL = 65
+"""The priority of a rule that a tool's output said: that of a note."""
+
+_WORD = re.compile(r"[^\W_]+")
+
+_MIN_WORDS = 3
+"""Words of a derived rule from which on it is compared: fewer are in many rules."""
 
 
 class Constraint(SectionItem, frozen=True, omit_defaults=True):
@@ -45,8 +55,12 @@ class ConstraintsState(ItemList[Constraint], frozen=True, omit_defaults=True):
 def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
     match event.payload:
         case ConstraintAdd(text=text, id=id, derived=derived, source=source):
-            if derived and not may_derive(constraints, text):
+            if derived and (not may_derive(constraints, text) or _said_by(constraints, text, derived=False)):
                 return constraints
+            if not derived:
+                # Who states a rule that was derived, and more, says it himself: it stands once.
+                for derived_rule in _said_by(constraints, text, derived=True):
+                    constraints = remove_item(constraints, derived_rule.id)
             return add_item(constraints, "c", Constraint(id, mark_of(event), text, derived, source))
         case ConstraintRemove(id=id, text=text, derived=derived):
             rule = constraints.get(id) if id else constraints.find(text)
@@ -65,13 +79,36 @@ def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
     return constraints
 
 
+def _said_by(constraints: ConstraintsState, text: str, *, derived: bool) -> tuple[Constraint, ...]:
+    """Return the rules, derived ones or stated ones, of which a stated one says in the same words what a derived one
+    does: those that `text` contains where it is the stated one, else those that contain it."""
+    words = _comparable(text)
+    return tuple(
+        rule
+        for rule in constraints.items
+        if rule.derived is derived
+        and rule.text != text
+        and _contains(words if derived else _comparable(rule.text), _comparable(rule.text) if derived else words)
+    )
+
+
+def _comparable(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
+def _contains(stated: str, derived: str) -> bool:
+    return derived in stated and derived.count(" ") > _MIN_WORDS
+
+
 def _label(rule: Constraint) -> str:
     return origin_label(rule.mark.origin, rule.derived)
 
 
-def _show(constraints: ConstraintsState, view: SectionView) -> Element | None:
-    shown = (ShownItem(rule.id, rule.text, label=_label(rule)) for rule in constraints.items)
-    return item_list(shown, view)
+def _items(constraints: ConstraintsState) -> Iterator[ShownItem]:
+    for rule in constraints.items:
+        # What a tool's output says is nobody's rule until somebody confirms it.
+        priority = _FROM_TOOL if rule.mark.origin is Origin.TOOL else None
+        yield ShownItem(rule.id, rule.text, label=_label(rule), priority=priority)
 
 
 def _rows(constraints: ConstraintsState) -> tuple[KeyedRow, ...]:
@@ -81,6 +118,6 @@ def _rows(constraints: ConstraintsState) -> tuple[KeyedRow, ...]:
 LOGIC = SectionLogic(
     handles=(ConstraintAdd, ConstraintRemove, ConstraintConfirm, SectionReplace, SectionClear),
     reduce=_reduce,
-    show=_show,
+    items=_items,
     rows=_rows,
 )

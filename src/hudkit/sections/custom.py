@@ -24,11 +24,12 @@ from hudkit.compose import (
     text_of,
     visible,
 )
+from hudkit.compose.visible_text import LINE_SEPARATOR
 from hudkit.errors import TreeError
 from hudkit.log.event import Event
 from hudkit.log.payloads import SectionDefine, SectionPrepared, SectionRemove
 from hudkit.sections.items import ItemMark, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownBlock
 
 PAUSED_FROM = 3
 """Failures in a row after which a section is not run again before its text changes."""
@@ -129,27 +130,36 @@ def _with_section(custom: CustomState, new: CustomSection) -> CustomState:
 
 def show_custom_sections(custom: CustomState, density: Density) -> Element:
     """Return all custom sections as one fragment, the highest priority first."""
+    return fragment(*(block.elements for block in _show(custom, density)))
+
+
+def _show(custom: CustomState, density: Density) -> tuple[ShownBlock, ...]:
     ranked = sorted(custom.sections, key=lambda section: (-section.priority, section.name))
-    return fragment(*(_blocks(section, density) for section in ranked))
-
-
-def _show(custom: CustomState, view: SectionView) -> Element:
-    return show_custom_sections(custom, view.density)
+    blocks = []
+    for section in ranked:
+        elements = _blocks(section, density)
+        words = "\n".join(text_of(element) for element in elements)
+        blocks.append(ShownBlock(f"custom {section.name}", section.priority, elements, words))
+    return tuple(blocks)
 
 
 def _rows(custom: CustomState) -> tuple[KeyedRow, ...]:
     # A failure is no row: a delta tells what a section says, not that it says nothing.
-    lines = ((section.name, _one_line(section)) for section in custom.sections if not section.error)
+    # It has the separator that earlier versions have recorded in deltas: a delta has an item a line.
+    lines = ((section.name, _one_line(section, "; ")) for section in custom.sections if not section.error)
     return tuple(KeyedRow(name, line) for name, line in lines if line)
 
 
-def _one_line(section: CustomSection) -> str:
+def _one_line(section: CustomSection, separator: str = LINE_SEPARATOR) -> str:
     """A section in one line, cut to `MAX_LINE`; empty where it has nothing to say."""
     try:
         blocks = _read_blocks(section.compact or section.full)
     except TreeError:
         return ""
-    words = "; ".join(part for block in blocks for part in _texts(block))
+    parts = [part for block in blocks for part in _texts(block)]
+    # A part that holds the separator of a line would pass for two: then the first one stands alone.
+    alone = separator == LINE_SEPARATOR and len(parts) > 1 and any(separator.strip() in part for part in parts)
+    words = f"{parts[0]} …" if alone else separator.join(parts)
     return shorten(f"{section.title}: {words}", MAX_LINE) if words else ""
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from hudkit.compose import Element
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
     DecisionConfirm,
@@ -24,7 +27,10 @@ from hudkit.sections.items import (
     remove_item,
     replace_texts,
 )
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
+
+_MAX_SUPERSEDED = 50
+"""Superseded decisions of which it is remembered what replaced them: more than one delta tells."""
 
 
 class Decision(SectionItem, frozen=True, omit_defaults=True):
@@ -43,11 +49,13 @@ class Decision(SectionItem, frozen=True, omit_defaults=True):
 class DecisionsState(ItemList[Decision], frozen=True, omit_defaults=True):
     """Live decisions in the order in which they were recorded.
 
-    A superseded one is gone for good: its id is never given again, and the log keeps it. `refused` are the texts of
-    derived ones that somebody removed: they are not derived again.
+    A superseded one is gone for good: its id is never given again, and the log keeps it. `superseded` has the ids of
+    the newest of these, each with the id of the one that replaced it. `refused` are the texts of derived ones that
+    somebody removed: they are not derived again.
     """
 
     refused: tuple[str, ...] = ()
+    superseded: tuple[tuple[str, str], ...] = ()
 
 
 def _reduce(decisions: DecisionsState, event: Event) -> DecisionsState:
@@ -55,16 +63,18 @@ def _reduce(decisions: DecisionsState, event: Event) -> DecisionsState:
         case DecisionRecord(summary=summary, details=details, id=id, derived=derived, replaces=replaces):
             if derived and not may_derive(decisions, summary):
                 return decisions
-            for replaced_text in replaces:
-                replaced = decisions.find(replaced_text)
-                if replaced is not None and replaced_text != summary:
-                    decisions = remove_item(decisions, replaced.id)
-            return add_item(decisions, "d", Decision(id, mark_of(event), summary, details, derived))
+            superseded = [decisions.find(text) for text in replaces if text != summary]
+            olds = [old.id for old in superseded if old is not None]
+            for old_id in olds:
+                decisions = remove_item(decisions, old_id)
+            decisions = add_item(decisions, "d", Decision(id, mark_of(event), summary, details, derived))
+            new = decisions.find(summary)
+            return _note_superseded(decisions, olds, new.id if new else "")
         case DecisionRemove(id=id):
             return remember_refused(decisions, remove_item(decisions, id))
-        case DecisionSupersede(id=id):
+        case DecisionSupersede(id=id, by=by):
             # Not refused: what was superseded may be decided again.
-            return remove_item(decisions, id)
+            return _note_superseded(remove_item(decisions, id), [id], by)
         case DecisionConfirm(id=id):
             return confirm_item(decisions, id, event)
         case SectionReplace(section="decisions", values=values):
@@ -75,22 +85,36 @@ def _reduce(decisions: DecisionsState, event: Event) -> DecisionsState:
     return decisions
 
 
+def _note_superseded(decisions: DecisionsState, olds: Sequence[str], by: str) -> DecisionsState:
+    if not olds or not by:
+        return decisions
+    pairs = (*decisions.superseded, *((old, by) for old in olds))
+    return msgspec.structs.replace(decisions, superseded=pairs[-_MAX_SUPERSEDED:])
+
+
 def _label(decision: Decision) -> str:
     return origin_label(decision.mark.origin, decision.derived)
 
 
-def _show(decisions: DecisionsState, view: SectionView) -> Element | None:
-    shown = (ShownItem(item.id, item.summary, label=_label(item)) for item in decisions.items)
-    return item_list(shown, view)
+def _items(decisions: DecisionsState) -> Iterator[ShownItem]:
+    for item in decisions.items:
+        yield ShownItem(item.id, item.summary, label=_label(item))
 
 
 def _rows(decisions: DecisionsState) -> tuple[KeyedRow, ...]:
-    return tuple(KeyedRow(item.id, item.summary + _label(item)) for item in decisions.items)
+    return tuple(
+        KeyedRow(
+            item.id,
+            item.summary + _label(item),
+            replaces=tuple(old for old, by in decisions.superseded if by == item.id),
+        )
+        for item in decisions.items
+    )
 
 
 LOGIC = SectionLogic(
     handles=(DecisionRecord, DecisionRemove, DecisionSupersede, DecisionConfirm, SectionReplace, SectionClear),
     reduce=_reduce,
-    show=_show,
+    items=_items,
     rows=_rows,
 )

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
-from hudkit.compose import Element, shorten
+from hudkit.compose import shorten_middle
 from hudkit.log.event import Event
 from hudkit.log.payloads import ErrorEncountered, ErrorResolved, SectionClear
 from hudkit.sections.items import ItemList, SectionItem, add_item, change_item, clear_items, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
 
 MAX_RESOLVED = 20
 """Resolved errors beyond these leave the state, oldest first; the log keeps them."""
+
+
+_MAX_ROW = 120
+"""Characters of an error that are told when it is met."""
 
 
 class RecordedError(SectionItem, frozen=True, omit_defaults=True):
@@ -76,21 +82,23 @@ def _label(error: RecordedError) -> str:
     return times + origin_label(error.mark.origin)
 
 
-def _show(errors: ErrorsState, view: SectionView) -> Element | None:
-    return item_list((ShownItem(error.id, error.message, label=_label(error)) for error in errors.open), view)
+def _items(errors: ErrorsState) -> Iterator[ShownItem]:
+    for error in errors.open:
+        # What failed stands at the beginning, what went wrong at the end.
+        yield ShownItem(error.id, error.message, label=_label(error), keep_end=True)
 
 
 def _rows(errors: ErrorsState) -> tuple[KeyedRow, ...]:
     # Without the count: a repetition alone is not worth a line of a delta.
     return tuple(
-        KeyedRow(error.id, shorten(error.message, 120) + origin_label(error.mark.origin)) for error in errors.open
+        KeyedRow(error.id, shorten_middle(error.message, _MAX_ROW) + origin_label(error.mark.origin), keep_end=True)
+        for error in errors.open
     )
 
 
 LOGIC = SectionLogic(
     handles=(ErrorEncountered, ErrorResolved, SectionClear),
     reduce=_reduce,
-    show=_show,
+    items=_items,
     rows=_rows,
-    live=lambda errors: errors.open,
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from hudkit.compose import Density, Element
-from hudkit.log.event import Event
+from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import CompactAfter, FileClose, FileEdit, FileOpen, SectionClear, SectionReplace
 from hudkit.sections.items import ItemList, SectionItem, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem
+
+_READ_PRIORITY = 40
+"""The priority of a file that is only read or named."""
 
 
 class TrackedFile(SectionItem, frozen=True, omit_defaults=True):
@@ -59,12 +61,7 @@ def _reduce(files: FilesState, event: Event) -> FilesState:
             files = _close(files, lambda file: file.status != "editing" and file.mark.seq < before)
             return msgspec.structs.replace(files, compacted=event.seq)
         case SectionReplace(section="files", values=values):
-            files = _close(files, lambda file: file.id not in values)
-            for path in values:
-                file = files.get(path)
-                if file is None or file.closed:
-                    files = _touch(files, event, path, file.status if file else "referenced")
-            return files
+            return _replace_paths(files, event, values)
         case SectionClear(section="files" | ""):
             return _close(files, lambda file: not file.closed)
     return files
@@ -76,6 +73,20 @@ def _touch(files: FilesState, event: Event, path: str, status: str) -> FilesStat
     return msgspec.structs.replace(files, items=(*others, TrackedFile(path, mark_of(event), status)), count=count)
 
 
+def _replace_paths(files: FilesState, event: Event, paths: Sequence[str]) -> FilesState:
+    """Return the files with exactly these in view: those that were not come last, in this order."""
+    wanted = set(paths)
+    by_path = {file.id: file for file in _close(files, lambda file: file.id not in wanted).items}
+    count = files.count
+    for path in paths:
+        file = by_path.get(path)
+        if file is None or file.closed:
+            count += file is None
+            by_path.pop(path, None)
+            by_path[path] = TrackedFile(path, mark_of(event), file.status if file else "referenced")
+    return msgspec.structs.replace(files, items=tuple(by_path.values()), count=count)
+
+
 def _close(files: FilesState, which: Callable[[TrackedFile], bool]) -> FilesState:
     items = tuple(
         msgspec.structs.replace(file, closed=True) if not file.closed and which(file) else file
@@ -84,23 +95,27 @@ def _close(files: FilesState, which: Callable[[TrackedFile], bool]) -> FilesStat
     return msgspec.structs.replace(files, items=items)
 
 
-def _show(files: FilesState, view: SectionView) -> Element | None:
-    return item_list([_shown(file, view) for file in files.active], view)
-
-
-def _shown(file: TrackedFile, view: SectionView) -> ShownItem:
-    status = f" ({file.status})" if view.density is Density.FULL else ""
-    return ShownItem(file.path, file.path, label=status, secondary=file.status != "editing")
+def _items(files: FilesState) -> Iterator[ShownItem]:
+    for file in files.active:
+        priority = None if file.status == "editing" else _READ_PRIORITY
+        yield ShownItem(file.path, file.path, priority=priority, list_label=f" ({file.status})", is_code=True)
 
 
 def _rows(files: FilesState) -> tuple[KeyedRow, ...]:
-    return tuple(KeyedRow(file.path, f"{file.path} ({file.status})") for file in files.active)
+    # What a call of the agent's own read or wrote stands in the transcript, and so does what the user attached.
+    return tuple(
+        KeyedRow(
+            file.path,
+            f"{file.path} ({file.status})",
+            quiet=file.mark.origin is Origin.TOOL or file.status == "referenced",
+        )
+        for file in files.active
+    )
 
 
 LOGIC = SectionLogic(
     handles=(FileOpen, FileEdit, FileClose, CompactAfter, SectionReplace, SectionClear),
     reduce=_reduce,
-    show=_show,
+    items=_items,
     rows=_rows,
-    live=lambda files: files.active,
 )

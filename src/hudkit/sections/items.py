@@ -6,6 +6,7 @@ a view that compares with `is` then knows that it need not be built again.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar, overload
 
@@ -132,16 +133,17 @@ def replace_texts(section: S, prefix: str, values: Sequence[str], make: Callable
 
     `make` builds the item of a text that is new here.
     """
-    replaced = clear_items(section)
-    for value in values:
-        existing = section.find(value)
-        if existing is None:
-            replaced = add_item(replaced, prefix, make(value))
-        else:
-            replaced = _with_items(replaced, (*replaced.items, existing))
-    # A text that was given twice was found twice.
-    unique = {item.id: item for item in replaced.items}
-    return _with_items(replaced, tuple(unique.values()))
+    existing = {item.words: item for item in section.items}
+    # Those of all items, also of ones behind a new text: an imported item may have brought its own along.
+    taken, count = {item.id for item in section.items}, section.count
+    replaced: dict[str, SectionItem] = {}
+    for value in dict.fromkeys(values):
+        item = existing.get(value)
+        if item is None:
+            count = next(number for number in itertools.count(count + 1) if f"{prefix}{number}" not in taken)
+            item = msgspec.structs.replace(make(value), id=f"{prefix}{count}")
+        replaced[item.words] = item
+    return _with_items(section, tuple(replaced.values()), count)
 
 
 def clear_items(section: S) -> S:

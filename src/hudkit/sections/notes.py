@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hudkit.compose import Element
+from collections.abc import Iterator
+
 from hudkit.log.event import Event
 from hudkit.log.payloads import NoteAdd, NoteRemove, NoteUpdate, SectionClear, SectionReplace
 from hudkit.sections.items import (
@@ -15,7 +16,7 @@ from hudkit.sections.items import (
     remove_item,
     replace_texts,
 )
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list, origin_label
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
 
 
 class Note(SectionItem, frozen=True, omit_defaults=True):
@@ -48,9 +49,9 @@ def _reduce(notes: NotesState, event: Event) -> NotesState:
     return notes
 
 
-def _show(notes: NotesState, view: SectionView) -> Element | None:
-    shown = (ShownItem(note.id, note.content, label=origin_label(note.mark.origin)) for note in notes.items)
-    return item_list(shown, view)
+def _items(notes: NotesState) -> Iterator[ShownItem]:
+    for note in notes.items:
+        yield ShownItem(note.id, note.content, label=origin_label(note.mark.origin))
 
 
 def _rows(notes: NotesState) -> tuple[KeyedRow, ...]:
@@ -58,5 +59,5 @@ def _rows(notes: NotesState) -> tuple[KeyedRow, ...]:
 
 
 LOGIC = SectionLogic(
-    handles=(NoteAdd, NoteUpdate, NoteRemove, SectionReplace, SectionClear), reduce=_reduce, show=_show, rows=_rows
+    handles=(NoteAdd, NoteUpdate, NoteRemove, SectionReplace, SectionClear), reduce=_reduce, items=_items, rows=_rows
 )

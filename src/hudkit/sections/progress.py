@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hudkit.compose import Element, shorten
+from hudkit.compose import shorten
 from hudkit.log.event import Event
 from hudkit.log.payloads import CommitMade, PlanPoint, PlanSync, SectionClear, TestsRan
 from hudkit.sections.items import ItemMark, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem
 
 MAX_RECORDED = 5
 """Test runs, commits and plan files that are remembered, of each kind the newest."""
@@ -109,8 +109,8 @@ def _rows(progress: ProgressState) -> tuple[KeyedRow, ...]:
     return tuple(_each_row(progress))
 
 
-def _show(progress: ProgressState, view: SectionView) -> Element | None:
-    return item_list((ShownItem(row.key, row.text) for row in _each_row(progress)), view)
+def _items(progress: ProgressState) -> Iterator[ShownItem]:
+    return (ShownItem(row.key, row.text) for row in _each_row(progress))
 
 
-LOGIC = SectionLogic(handles=(TestsRan, CommitMade, PlanSync, SectionClear), reduce=_reduce, show=_show, rows=_rows)
+LOGIC = SectionLogic(handles=(TestsRan, CommitMade, PlanSync, SectionClear), reduce=_reduce, items=_items, rows=_rows)

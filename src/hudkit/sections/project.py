@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from hudkit.compose import Element
 from hudkit.log.event import Event
 from hudkit.log.payloads import ProjectSet
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem
+
+_CONVENTION_PRIORITY = 91
+"""The priority of the user's conventions: behind the session's rules, before all else."""
 
 
 class ProjectFileDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,19 +49,24 @@ def _shown(project: ProjectState) -> tuple[ShownItem, ...]:
         ("note", "", project.notes),
         ("file", "key file: ", project.files),
     )
-    return tuple(
-        ShownItem(f"{kind} {text}", f"{lead}{text}", label=" (set by an agent)" if text in project.agents else "")
-        for kind, lead, texts in kinds
-        for text in texts
-    )
-
-
-def _show(project: ProjectState, view: SectionView) -> Element | None:
-    return item_list(_shown(project), view, see="project.get")
+    shown = []
+    for kind, lead, texts in kinds:
+        for text in texts:
+            by_agent = text in project.agents
+            # What the user wants in all sessions of the project is a preference, which goes with the rules.
+            priority = _CONVENTION_PRIORITY if kind == "convention" and not by_agent else None
+            label = " (set by an agent)" if by_agent else ""
+            is_code = kind == "file"
+            shown.append(
+                ShownItem(
+                    f"{kind} {text}", f"{lead}{text}", label=label, priority=priority, lead=lead, is_code=is_code
+                )
+            )
+    return tuple(shown)
 
 
 def _rows(project: ProjectState) -> tuple[KeyedRow, ...]:
     return tuple(KeyedRow(item.key, item.text) for item in _shown(project))
 
 
-LOGIC = SectionLogic(handles=(ProjectSet,), reduce=_reduce, show=_show, rows=_rows)
+LOGIC = SectionLogic(handles=(ProjectSet,), reduce=_reduce, items=_shown, rows=_rows)

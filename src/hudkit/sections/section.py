@@ -1,71 +1,89 @@
 """What a section is: its row in the table, the functions of its module, and how a list of items is shown.
 
 A section's module (`sections/decisions.py`) holds its state, its reducer and its view, and gives them as one
-`SectionLogic`. Its row in `sections/table.py` (a `SectionSpec`) holds every number and word about it. The view gets
-the row as part of its `SectionView`, so that no module repeats its own title, priority or limit.
+`SectionLogic`. Its row in `sections/table.py` (a `SectionSpec`) holds every number and word about it, so that no
+module repeats its own title or priority.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 
-from hudkit.compose import Density, Element, freeze, h, shorten
+from hudkit.compose import Density, Element, Node, shorten, shorten_middle
+from hudkit.compose.formats.markdown.verbatim import verbatim
 from hudkit.config import SectionLimits, StalenessSettings
 from hudkit.log.event import Event, Origin
 
-T = TypeVar("T")
-
 ITEM_CHARS: dict[Density, int] = {Density.FULL: 400, Density.COMPACT: 90, Density.MINIMAL: 60}
-"""Characters of one item that are shown; the tools show all of it."""
+"""Characters of one item that are shown, at most; the tools show all of it."""
+
+CURRENT_PRIORITY = 86
+"""The priority of what is being done now."""
 
 CLOSED_RANK = 5
-"""The rank of what is done or resolved: below that of every section."""
-
-SECONDARY_PENALTY = 3
-"""By how much a live item of less weight ranks below the others of its section."""
+"""The priority of what is done or resolved: below that of every section."""
 
 
 class KeyedRow(msgspec.Struct, frozen=True):
-    """One thing that a section says, for telling changes: the same `key` is the same thing."""
+    """One thing that a section says, for telling changes: the same `key` is the same thing.
+
+    `replaces` are the keys of those that left because of it; `keep_end` is as in `ShownItem`. A `quiet` one is no
+    news: the agent's own call has just shown it, and the next base has it.
+    """
 
     key: str
     text: str
     closed: bool = False
+    replaces: tuple[str, ...] = ()
+    quiet: bool = False
+    keep_end: bool = False
+
+    def brief(self, chars: int) -> str:
+        """Return at most so many characters of the text; with `keep_end`, its end is among them."""
+        return shorten_middle(self.text, chars) if self.keep_end else shorten(self.text, chars)
 
 
 class ShownItem(msgspec.Struct, frozen=True):
     """One item as a view shows it: its key, its text, the label behind the text.
 
-    A `closed` item is done or resolved; a `secondary` one is live, but of less weight than others of its section.
+    `list_label` is a further label, which is left out where a section is one line. A `closed` item is done or
+    resolved. `priority` is the item's own, where it is not its section's. Where a text is
+    too long its beginning is shown, with `keep_end` its end, too. `lead` is how the text begins where these are words
+    of the HUD; `is_code` says that the text is a path or a command, and nothing else.
     """
 
     key: str
     text: str
     closed: bool = False
     label: str = ""
-    secondary: bool = False
+    priority: float | None = None
+    keep_end: bool = False
+    list_label: str = ""
+    lead: str = ""
+    is_code: bool = False
 
 
 class SectionLogic(msgspec.Struct, frozen=True):
     """The functions of a section's module.
 
     `handles` are the payloads that `reduce(state, event)` is asked about. `reads` are the fields of `HudState` that
-    the view is made of, in the order of the arguments of `show(*fields, view)`, `rows(*fields)` and
-    `summarize(*fields)`; empty: the section's own field. `summarize` tells a section in one line where many of its
-    rows changed at once; `live` picks what is counted where the section itself is not shown.
+    the view is made of, in the order of the arguments of `items(*fields)` or `show(*fields, density)`,
+    `rows(*fields)` and `summarize(*fields)`; empty: the section's own field. A section has `items`, or it has `show`,
+    which returns its blocks at a density. `summarize` tells a section in one line where many of its rows changed at
+    once.
     """
 
     handles: tuple[type[Any], ...]
     reduce: Callable[[Any, Event], Any]
-    show: Callable[..., Element | None]
     rows: Callable[..., tuple[KeyedRow, ...]]
+    items: Callable[..., Iterable[ShownItem]] | None = None
+    show: Callable[..., Sequence[ShownBlock]] | None = None
     reads: tuple[str, ...] = ()
     summarize: Callable[..., str] | None = None
-    live: Callable[[Any], Sequence[Any]] = tuple
 
 
 class SectionSpec(msgspec.Struct, frozen=True):
@@ -73,14 +91,18 @@ class SectionSpec(msgspec.Struct, frozen=True):
 
     `title` is the heading (a list's count behind it), `noun` what a change calls an item.
 
-    - `priority`: what stays longest under pressure, 100 at most. Within a section the newer item stays longer, and
-      closed items go before all that is live.
-    - `limit`: items shown at full density, where the settings say nothing else; `preview`: items named in one line.
+    - `priority`: what is shown first where there is not room for all, 100 at most.
+    - `keeps`: which of its live items are shown first, the `oldest` or the `newest`. Closed ones go before all
+      that is live.
     - `named_at_minimal`: its items are named at the smallest density, too.
-    - `counted`: the noun under which the smallest density counts the section; empty: it is not counted.
+    - `whole`: its texts are shown at `WHOLE_CHARS` before anything of less worth.
+    - `always`: it is shown at every budget that can hold it.
+    - `counted`: the noun under which it is counted where none of its items is shown; empty: with all the others.
+    - `see`: the operation that shows what is left out; empty: the section's `list`.
     - `pace`: when a change is told: `now` in the next call, `turn` with the next one that is told or at the start of
       a turn, `never` only with the next epoch.
-    - `closing`: the word for an item that left; `ordered`: a change of order is told.
+    - `closing`: the word for an item that left; `ordered`: its items are numbered, and a change of order is told.
+    - `contradicts`: a change contradicts what the base says, and is told at once, whatever an answer said of it.
     - `readable`: custom sections may read it.
     """
 
@@ -88,14 +110,17 @@ class SectionSpec(msgspec.Struct, frozen=True):
     logic: SectionLogic
     title: str
     noun: str
-    priority: int = 30
-    limit: int = 10
-    preview: int = 3
+    priority: float = 30
+    keeps: Literal["oldest", "newest"] = "newest"
     named_at_minimal: bool = False
+    whole: bool = False
+    always: bool = False
     counted: str = ""
+    see: str = ""
     pace: Literal["now", "turn", "never"] = "now"
     closing: str = "removed"
     ordered: bool = False
+    contradicts: bool = False
     readable: bool = False
 
     @property
@@ -110,34 +135,15 @@ class SectionSpec(msgspec.Struct, frozen=True):
 
 
 class ViewOptions(msgspec.Struct, frozen=True):
-    """How the whole state is looked at."""
+    """How the whole state is looked at.
+
+    `idle_compactions` is how many compactions may pass without progress before that is said; 0: it never is.
+    """
 
     density: Density = Density.FULL
     limits: SectionLimits = SectionLimits()
     staleness: StalenessSettings = StalenessSettings()
-
-
-class SectionView(msgspec.Struct, frozen=True):
-    """How one section is looked at: its row of the table, and the options of the whole view."""
-
-    spec: SectionSpec
-    options: ViewOptions = ViewOptions()
-
-    @property
-    def density(self) -> Density:
-        """Return the density of the whole view."""
-        return self.options.density
-
-    @property
-    def limit(self) -> int:
-        """Return how many items are shown at most: the user's setting of this name, else the table's."""
-        # A section without a setting of its own has the table's limit.
-        limit = int(getattr(self.options.limits, self.spec.name, self.spec.limit))
-        return limit if self.density is Density.FULL else min(limit, self.spec.preview)
-
-    def cut(self, text: str) -> str:
-        """Return a text as long as the density allows."""
-        return shorten(text, ITEM_CHARS[self.density])
+    idle_compactions: int = 0
 
 
 def origin_label(origin: Origin, derived: bool = False) -> str:
@@ -147,103 +153,51 @@ def origin_label(origin: Origin, derived: bool = False) -> str:
     return " (derived)" if derived else ""
 
 
-def _newest_in_view(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tuple[T, ...]:
-    """Return at most `limit` items in their order: the newest live ones, closed ones only where room is left."""
-    if len(items) <= limit:
-        return tuple(items)
-    places = [n for n, item in enumerate(items) if not closed(item)][-limit:] if limit else []
-    room = limit - len(places)
-    if room:
-        places += [n for n, item in enumerate(items) if closed(item)][-room:]
-    return tuple(items[n] for n in sorted(places))
+class ShownBlock(msgspec.Struct, frozen=True):
+    """What is no list of items, at one density: its key, its priority, its elements, all that it has to say, and
+    whether the elements say all of it."""
+
+    key: str
+    priority: float
+    elements: tuple[Element, ...]
+    text: str = ""
+    is_whole: bool = True
 
 
-def _first_open(items: Sequence[T], limit: int, closed: Callable[[T], bool]) -> tuple[T, ...]:
-    """Return at most `limit` items in their order: the first open ones, closed ones only where room is left."""
-    places = [n for n, item in enumerate(items) if not closed(item)][:limit]
-    if len(places) < limit:
-        # A slice from a negative place: the last closed ones, as many as there is room for.
-        places += [n for n, item in enumerate(items) if closed(item)][len(places) - limit :]
-    return tuple(items[n] for n in sorted(places))
-
-
-def item_list(
-    items: Iterable[ShownItem], view: SectionView, *, plan: bool = False, ordered: bool = False, see: str = ""
-) -> Element | None:
-    """Return a section of items at the density of `view`: a list under a heading, or one line; `None` where it is
-    empty or only counted.
-
-    In a `plan` the first open item matters most, elsewhere the newest; `ordered` numbers the items. `see` is the
-    operation that shows what is left out (default: the section's `list`).
-    """
-    spec = view.spec
-    every = tuple(items)
-    # At the smallest density the counts stand for it.
-    if not every or (view.density is Density.MINIMAL and not spec.named_at_minimal):
-        return None
-    shown = every
-    if len(every) > view.limit:
-        shown = (_first_open if plan else _newest_in_view)(every, view.limit, _yields)
-    start = every.index(shown[0]) if ordered and shown else 0
-    if ordered and shown != every[start : start + len(shown)]:
-        # Numbers with gaps are no numbers of a list: each item tells its own.
-        places = {item.key: n for n, item in enumerate(every, 1)}
-        shown = tuple([_numbered(item, places[item.key]) for item in shown])
-        ordered = False
-    hidden = len(every) - len(shown)
-    if view.density is not Density.FULL:
-        return _one_line(shown, len(every), hidden, view)
-    # Made without `h`: items are valid by construction, and this is done again whenever one of them changes.
-    more = _more(hidden, "more" if plan else "older", see or f"{spec.name}.list")
-    ranks = _ranks(shown, spec.priority, plan)
-    elements = tuple([_item(item, rank) for item, rank in zip(shown, ranks, strict=True)])
-    title = f"{spec.title} ({len(every)})"
-    heading = freeze({"title": title, "level": 2, "priority": spec.priority, "key": spec.name})
-    if ordered:
-        numbered = Element("list", freeze({"ordered": True, "start": start + 1}), elements)
-        return Element("section", heading, (numbered, more))
-    return Element("section", heading, (Element("list", (), (*elements, more)),))
-
-
-def _numbered(item: ShownItem, place: int) -> ShownItem:
-    return msgspec.structs.replace(item, label=f"{item.label} (no. {place})")
-
-
-@lru_cache(maxsize=256)
-def _more(hidden: int, noun: str, see: str) -> Element:
-    return h.more(hidden=hidden, noun=noun, see=see).element()
-
-
-def _yields(item: ShownItem) -> bool:
-    """Whether an item gives way to others where there is no room for all."""
-    return item.closed or item.secondary
-
-
-def _ranks(shown: tuple[ShownItem, ...], priority: int, plan: bool) -> Iterator[float]:
-    """The newer item stays longer, in a plan the earlier one; what is closed gives way to all that is live in any
-    section."""
-    step = 1 / (len(shown) + 1)
-    for n, item in enumerate(shown):
-        place = (n + 1) * step
+def item_priorities(spec: SectionSpec, items: Sequence[ShownItem]) -> list[float]:
+    """Return the priority of each item: of two alike the one that the section keeps is the greater."""
+    step = 1 / (len(items) + 1)
+    priorities = []
+    for n, item in enumerate(items, 1):
+        place = n * step
+        gain = 1 - place if spec.keeps == "oldest" else place
         if item.closed:
-            yield CLOSED_RANK + (priority + place) / 100
+            priorities.append(CLOSED_RANK + (spec.priority + gain) / 100)
         else:
-            gain = 1 - place if plan else place
-            yield priority + gain - (SECONDARY_PENALTY if item.secondary else 0)
+            priorities.append((spec.priority if item.priority is None else item.priority) + gain)
+    return priorities
 
 
-# An item's element is asked for again in every base in which it stands, mostly with the same rank.
-@lru_cache(maxsize=4096)
-def _item(item: ShownItem, rank: float) -> Element:
-    text = shorten(item.text, ITEM_CHARS[Density.FULL])
-    return h.item(key=item.key, priority=rank)[h.strike[text] if item.closed else text, item.label]
+# An item's element is asked for again in every base in which it stands, mostly with the same priority.
+@lru_cache(maxsize=8192)
+def item_element(item: ShownItem, chars: int, priority: float) -> Element:
+    """Return an item of a list with at most so many characters of its text."""
+    return Element("item", (("key", item.key), ("priority", priority)), item_nodes(item, chars))
 
 
-def _one_line(shown: tuple[ShownItem, ...], total: int, hidden: int, view: SectionView) -> Element:
-    parts: list[Any] = []
-    for item in shown:
-        text = view.cut(item.text)
-        parts += ["; " if parts else "", h.strike[text] if item.closed else text, item.label]
-    more = f"; +{hidden}" if hidden else ""
-    head = f"{view.spec.title} ({total}): "
-    return h.text(key=view.spec.name, priority=view.spec.priority)[head, parts, more]
+def item_nodes(item: ShownItem, chars: int, *, in_line: bool = False) -> tuple[Node, ...]:
+    """Return what is written of an item, in a list or in a line: its text, struck where it is closed, its labels."""
+    text = shorten_middle(item.text, chars) if item.keep_end else shorten(item.text, chars)
+    text = text.removeprefix(item.lead)
+    written: tuple[Node, ...]
+    if item.is_code and text.strip():
+        written = (Element("code", (), (text,)),)
+    else:
+        begins = not (in_line or item.lead or item.closed)
+        written = verbatim(text, first=begins, alone=not (in_line or item.closed))
+    if item.lead:
+        written = (item.lead, *written)
+    if item.closed:
+        written = (Element("strike", (), written),)
+    label = item.label if in_line else item.label + item.list_label
+    return (*written, label) if label else written

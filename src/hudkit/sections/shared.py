@@ -9,13 +9,17 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hudkit.compose import Element, shorten
+from hudkit.compose import shorten
 from hudkit.log.event import Event
 from hudkit.log.payloads import ShareReport, ShareSync
 from hudkit.sections.items import ItemList, SectionItem, add_item, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem
 
 _VERBS = {"task": "task", "constraint": "constraint", "decision": "decided", "report": "reports"}
+
+
+_PRIORITIES = {"task": 87, "constraint": 92, "decision": 78}
+"""What a parent shares has its turn with what is alike in this session: its rules behind the own ones."""
 
 
 class ParentReport(SectionItem, frozen=True, omit_defaults=True):
@@ -64,15 +68,13 @@ def _shown(shared: SharedState) -> Iterator[ShownItem]:
         for piece in source.pieces:
             derived = " (derived)" if piece.derived else ""
             key = f"{source.session_id} {piece.kind} {piece.text}"
-            yield ShownItem(key, f"{who}, {_VERBS[piece.kind]}: {piece.text}", label=derived)
-
-
-def _show(shared: SharedState, view: SectionView) -> Element | None:
-    return item_list(_shown(shared), view, plan=True)
+            lead = f"{who}, {_VERBS[piece.kind]}: "
+            priority = _PRIORITIES.get(piece.kind)
+            yield ShownItem(key, f"{lead}{piece.text}", label=derived, priority=priority, lead=lead)
 
 
 def _rows(shared: SharedState) -> tuple[KeyedRow, ...]:
     return tuple(KeyedRow(item.key, item.text + item.label) for item in _shown(shared))
 
 
-LOGIC = SectionLogic(handles=(ShareSync, ShareReport), reduce=_reduce, show=_show, rows=_rows)
+LOGIC = SectionLogic(handles=(ShareSync, ShareReport), reduce=_reduce, items=_shown, rows=_rows)

@@ -52,6 +52,7 @@ from hudkit.sections.call_history import (
     CALL_FOLDS,
     CompactionHistory,
     EpochState,
+    FileUses,
     LogGaps,
     PrunedOutputs,
     StandingReverts,
@@ -104,6 +105,7 @@ class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
     model_calibration: ModelCalibrations = msgspec.field(default=ModelCalibrations(), name="calibrated")
     epoch: EpochState = EpochState()
     pruned_outputs: PrunedOutputs = msgspec.field(default=PrunedOutputs(), name="pruned")
+    file_uses: FileUses = FileUses()
     compaction_history: CompactionHistory = msgspec.field(default=CompactionHistory(), name="rounds")
     gaps: LogGaps = LogGaps()
     reverts: StandingReverts = StandingReverts()
@@ -118,6 +120,7 @@ _FOLDS: tuple[_Fold, ...] = (
     ("model_calibration", CALIBRATION_EVENTS, reduce_calibrations),
     ("epoch", *CALL_FOLDS["epoch"]),
     ("pruned_outputs", *CALL_FOLDS["pruned_outputs"]),
+    ("file_uses", *CALL_FOLDS["file_uses"]),
     ("compaction_history", *CALL_FOLDS["compaction_history"]),
     ("gaps", *CALL_FOLDS["gaps"]),
     ("reverts", *CALL_FOLDS["reverts"]),

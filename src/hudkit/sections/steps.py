@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
-from hudkit.compose import Density, Element, h
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
     SectionClear,
@@ -25,7 +26,7 @@ from hudkit.sections.items import (
     remove_item,
     replace_texts,
 )
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list
+from hudkit.sections.section import CURRENT_PRIORITY, KeyedRow, SectionLogic, ShownItem
 
 
 class PlannedStep(SectionItem, frozen=True, omit_defaults=True):
@@ -75,14 +76,11 @@ def _reduce(steps: StepsState, event: Event) -> StepsState:
     return steps
 
 
-def _show(steps: StepsState, view: SectionView) -> Element | None:
-    if view.density is Density.MINIMAL:
-        current = next(iter(steps.open), None)
-        if current is None:
-            return None
-        return h.text(key="steps", priority=view.spec.priority)["Step: ", view.cut(current.description)]
-    shown = (ShownItem(step.id, step.description, step.completed) for step in steps.items)
-    return item_list(shown, view, plan=True, ordered=True)
+def _items(steps: StepsState) -> Iterator[ShownItem]:
+    current = next(iter(steps.open), None)
+    for step in steps.items:
+        priority = CURRENT_PRIORITY if step is current else None
+        yield ShownItem(step.id, step.description, step.completed, priority=priority)
 
 
 def _rows(steps: StepsState) -> tuple[KeyedRow, ...]:
@@ -92,6 +90,6 @@ def _rows(steps: StepsState) -> tuple[KeyedRow, ...]:
 LOGIC = SectionLogic(
     handles=(StepAdd, StepUpdate, StepComplete, StepReorder, StepRemove, SectionReplace, SectionClear),
     reduce=_reduce,
-    show=_show,
+    items=_items,
     rows=_rows,
 )

@@ -1,12 +1,11 @@
 """The table of sections: which there are, in the order of the document, and every number and word about each.
 
-A new section is one more row here, a module beside this one, and a field of `HudState`. The task and the preamble
-have no priority: they always stay. A compaction's summary goes first, because it stands in the transcript, too.
+A new section is one more row here, a module beside this one, and a field of `HudState`. The task, the session's facts
+and a compaction's summary are no lists of items: they have their priority from their modules.
 """
 
 from __future__ import annotations
 
-from hudkit.config import SectionLimits
 from hudkit.sections import (
     blockers,
     compacted,
@@ -26,19 +25,18 @@ from hudkit.sections import (
 )
 from hudkit.sections.section import SectionSpec
 
-_LIMITS = SectionLimits()
-"""Limits that a user can set have their default in the settings; the others stand here."""
-
 SECTIONS: tuple[SectionSpec, ...] = (
-    SectionSpec("task", task.LOGIC, "Task", "task", readable=True),
+    SectionSpec("task", task.LOGIC, "Task", "task", contradicts=True, readable=True),
     SectionSpec(
         "constraints",
         constraints.LOGIC,
         "Constraints",
         "constraint",
-        priority=85,
-        limit=_LIMITS.constraints,
+        priority=95,
+        keeps="oldest",
         named_at_minimal=True,
+        whole=True,
+        counted="constraint",
         readable=True,
     ),
     SectionSpec(
@@ -47,8 +45,10 @@ SECTIONS: tuple[SectionSpec, ...] = (
         "⚠ Blockers",
         "blocker",
         priority=90,
-        limit=_LIMITS.blockers,
         named_at_minimal=True,
+        whole=True,
+        always=True,
+        counted="blocker",
         closing="gone",
         readable=True,
     ),
@@ -57,8 +57,9 @@ SECTIONS: tuple[SectionSpec, ...] = (
         steps.LOGIC,
         "Next Steps",
         "step",
-        priority=80,
-        limit=_LIMITS.steps,
+        priority=75,
+        keeps="oldest",
+        counted="step",
         closing="dropped",
         ordered=True,
         readable=True,
@@ -68,8 +69,8 @@ SECTIONS: tuple[SectionSpec, ...] = (
         todos.LOGIC,
         "Todos",
         "todo",
-        priority=60,
-        limit=_LIMITS.todos,
+        priority=72,
+        keeps="oldest",
         counted="todo",
         pace="turn",
         readable=True,
@@ -79,49 +80,44 @@ SECTIONS: tuple[SectionSpec, ...] = (
         decisions.LOGIC,
         "Decisions",
         "decision",
-        priority=75,
-        limit=_LIMITS.decisions,
-        preview=5,
+        priority=80,
         counted="decision",
         closing="withdrawn",
         readable=True,
     ),
-    SectionSpec("shared", shared.LOGIC, "From other agents", "from another agent", priority=62),
+    SectionSpec("shared", shared.LOGIC, "From other agents", "from another agent", priority=70, keeps="oldest"),
     SectionSpec(
         "errors",
         errors.LOGIC,
         "Open Errors",
         "error",
-        priority=70,
-        limit=_LIMITS.errors,
+        priority=88,
         counted="open error",
         pace="turn",
         closing="resolved",
         readable=True,
     ),
-    SectionSpec(
-        "notes", notes.LOGIC, "Notes", "note", priority=50, limit=_LIMITS.notes, counted="note", readable=True
-    ),
+    SectionSpec("notes", notes.LOGIC, "Notes", "note", priority=64, counted="note", readable=True),
     SectionSpec(
         "files",
         files.LOGIC,
         "Active Files",
         "file",
-        priority=40,
-        limit=_LIMITS.files,
-        preview=5,
+        priority=66,
         counted="file",
         pace="turn",
         closing="left",
         readable=True,
     ),
     SectionSpec("progress", progress.LOGIC, "Progress", "progress", priority=45, pace="never"),
-    SectionSpec(
-        "compacted", compacted.LOGIC, "Earlier Context", "earlier context", priority=15, pace="never", readable=True
-    ),
-    SectionSpec("project", project.LOGIC, "Project", "project", priority=35, readable=True),
-    SectionSpec("session", session_facts.LOGIC, "Session", "session", priority=20, pace="never", readable=True),
-    # Each custom section has a priority of its own; this one only says that they are a section of the document.
+    SectionSpec("compacted", compacted.LOGIC, "Earlier Context", "earlier context", pace="never", readable=True),
+    SectionSpec("project", project.LOGIC, "Project", "project", priority=35, see="project.get", readable=True),
+    SectionSpec("session", session_facts.LOGIC, "Session", "session", pace="never", readable=True),
+    # Each custom section has a priority of its own.
     SectionSpec("custom", custom.LOGIC, "Custom sections", "custom section", pace="turn"),
 )
-"""Every section that is shown, in the order of the document."""
+"""Every section that is shown, in the order of the document.
+
+The priorities are the order of worth: the rules of the user, what is in the way and what failed, what is being done
+(86), what was decided, the plan, the files being edited, the notes, and the rest; custom sections have 60 at most.
+"""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
-from hudkit.compose import Density, Element, h, shorten
+from hudkit.compose import Density, h, shorten
+from hudkit.compose.formats.markdown.verbatim import verbatim
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import SectionClear, SectionReplace, TaskClear, TaskSet, TaskUpdate
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownBlock
 from hudkit.sections.session_facts import SessionFacts
 
 TASK_CHARS = {Density.FULL: 600, Density.COMPACT: 200, Density.MINIMAL: 100}
-"""Characters of the task that are shown; it has no priority and always stays."""
+"""Characters of the task that are shown, at most; it always stays."""
+
+_PRIORITY = 100
+"""Nothing has its turn before the task."""
 
 NO_TASK_TEXT = "none set yet (task.set sets it)"
 
@@ -47,28 +51,36 @@ def _reduce(task: TaskState, event: Event) -> TaskState:
 def task_text(task: TaskState, session: SessionFacts) -> tuple[str, str]:
     """Return the task, and the words for where it was taken from if nobody set it.
 
-    The session's title stands in for it, else the last request, else `NO_TASK_TEXT`.
+    The first message that asks for something stands in for it, else the session's title, else the last message, else
+    `NO_TASK_TEXT`.
     """
     if task:
         return task.description, ""
+    if session.first_request:
+        return session.first_request, " (from the first message)"
     if session.title:
         return session.title, " (from the session's title)"
     if session.request:
-        return session.request, " (from the last request)"
+        return session.request, " (from the last message)"
     return NO_TASK_TEXT, ""
 
 
-def _show(task: TaskState, session: SessionFacts, view: SectionView) -> Element:
-    text, source = task_text(task, session)
-    text = shorten(text, TASK_CHARS[view.density])
-    if view.density is Density.FULL:
-        return h.section(title="Task", level=1, key="task")[h.text[text, source]]
-    return h.text(key="task")["Task: ", text, source]
+def _show(task: TaskState, session: SessionFacts, density: Density) -> tuple[ShownBlock, ...]:
+    whole, source = task_text(task, session)
+    text = shorten(whole, TASK_CHARS[density])
+    is_full = density is Density.FULL
+    words = (*verbatim(text, first=is_full), source)
+    if is_full:
+        element = h.section(title="Task", level=1, key="task")[h.text[words]]
+    else:
+        element = h.text(key="task")["Task: ", *words]
+    return (ShownBlock("task", _PRIORITY, (element,), whole, text == whole),)
 
 
 def _rows(task: TaskState, session: SessionFacts) -> tuple[KeyedRow, ...]:
     text, source = task_text(task, session)
-    return (KeyedRow("task", shorten(text, TASK_CHARS[Density.FULL]) + source),)
+    # What stands in is no news: the request is in the transcript, and a title says less than that.
+    return (KeyedRow("task", shorten(text, TASK_CHARS[Density.FULL]) + source, quiet=not task),)
 
 
 LOGIC = SectionLogic(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
-from hudkit.compose import Element, shorten
+from hudkit.compose import shorten
 from hudkit.log.event import Event
 from hudkit.log.payloads import TodoItem, TodoSync
 from hudkit.sections.items import ItemMark, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, SectionView, ShownItem, item_list
+from hudkit.sections.section import CURRENT_PRIORITY, KeyedRow, SectionLogic, ShownItem
 
 _CLOSED = ("completed", "cancelled")
 """Statuses of a todo that is over, as hosts name them."""
@@ -42,9 +44,11 @@ def _status(todo: TodoItem) -> str:
     return f" ({todo.status.replace('_', ' ')})"
 
 
-def _show(todos: TodosState, view: SectionView) -> Element | None:
-    shown = (ShownItem(todo.content, todo.content, todo.status in _CLOSED, _status(todo)) for todo in todos.items)
-    return item_list(shown, view, plan=True)
+def _items(todos: TodosState) -> Iterator[ShownItem]:
+    for todo in todos.items:
+        # Behind the agent's own current step, where it has one.
+        priority = CURRENT_PRIORITY - 1 if todo.status == "in_progress" else None
+        yield ShownItem(todo.content, todo.content, todo.status in _CLOSED, _status(todo), priority)
 
 
 def _rows(todos: TodosState) -> tuple[KeyedRow, ...]:
@@ -65,8 +69,7 @@ def _summarize(todos: TodosState) -> str:
 LOGIC = SectionLogic(
     handles=(TodoSync,),
     reduce=_reduce,
-    show=_show,
+    items=_items,
     rows=_rows,
     summarize=_summarize,
-    live=lambda todos: todos.open,
 )

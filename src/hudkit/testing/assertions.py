@@ -65,6 +65,9 @@ def _without_tail(pieces: Sequence[RequestPiece], tail: Callable[[str], str]) ->
     return stripped
 
 
+_TAIL = re.compile(r"(?:\n\n)?^(?:Context: .*\n(?:\nNow:\n\n(?:- .*\n)+)?(?:\nHUD: .*\n)?|HUD: .*\n)\Z", re.M)
+"""The end of a text that is a tail."""
+
 # -- the HUD in a request --------------------------------------------------------------------------------------
 
 _DELTA_BLOCK = re.compile(r"^\[hud (\w+)\](?: (.+)\n|\n\n((?:- .*\n)+))", re.M)
@@ -113,9 +116,10 @@ def delta_carriers(request: CapturedRequest) -> list[str]:
 
 
 def item_counts(request: CapturedRequest, noun: str, title: str, text: str) -> tuple[int, int, int]:
-    """Return how often a request says an item: in its base, in blocks of changes, and in answers of tools."""
-    answers = sum(f'"{text}"' in answer for answer in hud_tool_answers(request))
-    return section_lines(request, title).count(f"- {text}"), delta_lines(request).count(f"{noun}: {text}"), answers
+    """Return how often a request says an item: in its base, in blocks of changes, and in calls of `hud`."""
+    calls = [piece.text for piece in request.pieces if piece.form == "call" and piece.text.startswith("hud ")]
+    called = sum(f'"{text}"' in call for call in calls)
+    return section_lines(request, title).count(f"- {text}"), delta_lines(request).count(f"{noun}: {text}"), called
 
 
 def section_lines(request: CapturedRequest, title: str) -> list[str]:
@@ -126,8 +130,8 @@ def section_lines(request: CapturedRequest, title: str) -> list[str]:
 
 
 def without_tail(text: str) -> str:
-    """Return a text without the tail, the line that is never kept: the window in use, or why the HUD is old."""
-    return re.sub(r"^(?:Context|HUD): .*\n\Z", "", text, flags=re.M)
+    """Return a text without the tail, which is never kept: the window in use, what holds now, why the HUD is old."""
+    return _TAIL.sub("", text)
 
 
 # --- A call that has to fail, whatever runs the suite
@@ -158,7 +162,7 @@ async def expect_async_error(kind: type[E], awaitable: Awaitable[object]) -> E:
 
 
 _CALL = re.compile(r"\b(hud|memory)\((?=\{ *[\w\"]+ *:)")
-_NAMED = re.compile(r"(?:(?:older|more|not shown): |\bhud )([a-z]+(?:\.[a-z]+)?)\b(?![(.:])")
+_NAMED = re.compile(r"(?:\+\d+(?: \w+)?: |\bhud )([a-z]+(?:\.[a-z]+)?)\b(?![(.:])")
 _BARE = re.compile(r"\{ *\w+:")
 _STUB = re.compile(r'\bmemory ([a-z_.]+) (?=\{")')
 _GOES_ON = re.compile(r"\n\nIt goes on: (memory\(.+\))\s*\Z")
@@ -167,13 +171,13 @@ _GOES_ON = re.compile(r"\n\nIt goes on: (memory\(.+\))\s*\Z")
 def calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
     """Return the calls that a text for an agent names, as router and arguments, each once and in order.
 
-    Known forms: `memory({"tool": "messages"})`, `hud({...})`, `memory output {"id":"p1"}` of a stub, and operations
-    that only read, as frames name them: `+3 older: decisions.list`, `hud snapshot`.
+    Known forms: `memory({"operation": "messages"})`, `hud({...})`, `memory output {"id":"p1"}` of a stub, and
+    operations that only read, as frames name them: `+3 more: decisions.list`, `+3: decisions.list`, `hud snapshot`.
     """
     calls = [(match[1], _object_at(text, match.end())) for match in _CALL.finditer(text)]
     stubs = [(match[1], _object_at(text, match.end())) for match in _STUB.finditer(text)]
-    calls += [("memory", {"tool": operation, "args": args}) for operation, args in stubs]
-    calls += [("hud", {"tool": name}) for name in _NAMED.findall(text) if _only_reads(name)]
+    calls += [("memory", {**args, "operation": operation}) for operation, args in stubs]
+    calls += [("hud", {"operation": name}) for name in _NAMED.findall(text) if _only_reads(name)]
     return [call for n, call in enumerate(calls) if call not in calls[:n]]
 
 
@@ -187,8 +191,10 @@ def recovered_output(answer: str) -> tuple[str, dict[str, Any] | None]:
     more = _GOES_ON.search(answer)
     block = (answer[: more.start()] if more else answer).partition("\n\n")[2]
     page = "\n".join(line.removeprefix("    ") for line in block.split("\n"))
-    following = calls_in(more[1])[0][1]["args"] if more else None
-    return page, following
+    if more is None:
+        return page, None
+    call = calls_in(more[1])[0][1]
+    return page, {name: value for name, value in call.items() if name != "operation"}
 
 
 def _object_at(text: str, start: int) -> dict[str, Any]:

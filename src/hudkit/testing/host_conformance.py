@@ -41,6 +41,9 @@ SMALL_WINDOW = (32_000, 4_000)
 LARGE_WINDOW = (400_000, 8_000)
 """The same of a model with room for everything."""
 
+PRUNING = "[pruning]\nenabled = true\nmin_used_percent = 5\n[cache]\nttl_minutes = 0.0001\n"
+"""Settings with which old outputs leave the window soon: the cache passes for cold at each call."""
+
 TASK = "Make the shop's total right"
 DECISION = "Integers only, no floats"
 NOTE = "prices are in cents"
@@ -92,8 +95,8 @@ Tool = Callable[..., ScriptedCall]
 
 
 def hud_call(operation: str, **args: Any) -> ScriptedCall:
-    """Return a call of the tool `hud`."""
-    return ScriptedCall("hud", {"tool": operation, "args": args})
+    """Return a call of the tool `hud`, with arguments that its definition does not list."""
+    return ScriptedCall("hud", {"operation": operation, **args})
 
 
 def with_full_window(reply: ScriptedReply) -> ScriptedReply:
@@ -145,7 +148,7 @@ def _day_of_many_items(*, compacts: bool) -> Iterator[ScriptedReply]:
     """Yield responses that leave more in the HUD than a base can show, and answers that go on in pages."""
 
     def memory(operation: str, **args: Any) -> ScriptedReply:
-        return uses(ScriptedCall("memory", {"tool": operation, "args": args}))
+        return uses(ScriptedCall("memory", {"operation": operation, **args}))
 
     yield uses(hud_call("task.set", description=TASK))
     yield uses(
@@ -196,6 +199,9 @@ class HostConformance:
     cannot: ClassVar[dict[str, str]] = {}
     turns: ClassVar[int] = 20
     """Turns of the day that is priced; with less than 20 the longer day is left out."""
+
+    named: ClassVar[frozenset[str]] = frozenset({"messages", "snapshot"})
+    """Operations that the texts of a long day name, at least."""
 
     def open(
         self, place: HostWorkspace, session: str, *, hud: bool = True, resume: str = ""
@@ -260,7 +266,7 @@ class HostConformance:
         with self._at(tmp_path) as (place, model), self.open(place, "s1") as talk:
             model.play(
                 uses(hud_call("task.set", description=TASK), hud_call("decisions.record", summary=DECISION)),
-                uses(ScriptedCall("memory", {"tool": "history", "args": {}})),
+                uses(ScriptedCall("memory", {"operation": "history"})),
                 uses(hud_call("task.sett", description="x")),
                 uses(ScriptedCall("hud", "{broken") if self.shape == "openai" else hud_call("nonsense")),
                 says("done"),
@@ -417,7 +423,7 @@ class HostConformance:
 
     def test_the_hud_costs_little(self, tmp_path: Path) -> None:
         """Captured requests in the same simulator as without the HUD: 42 calls at most 1.05, 120 at most 1.04.
-        Without pruning, whose savings would hide what the HUD's layers cost."""
+        Without pruning, as is the default: its savings would hide what the HUD's layers cost."""
         prices = prices_of("claude-sonnet-4-5")
         day = {on: self._day(tmp_path / f"day-{on}", self.turns, with_hud=on) for on in (False, True)}
         sent = {
@@ -437,21 +443,27 @@ class HostConformance:
     # -- what was taken away -----------------------------------------------------------------------------------
 
     def test_what_was_taken_away_comes_back(self, tmp_path: Path) -> None:
-        """The call in each line that stands for an output gets its very text, in a new process too."""
-        with self._at(tmp_path, limit=LARGE_WINDOW) as (place, model):
-            for n in range(8):
+        """The call in each line that stands for an output gets its very text, in a new process too.
+
+        What is read twice leaves the window once; the newest read of each file stays, and all that is not older than
+        the turn before."""
+        with self._at(tmp_path, limit=LARGE_WINDOW) as (place, model), _settings(tmp_path, PRUNING):
+            for n in range(4):
                 lines = (f'{n}.{m}\t{"x" * (m % 60)} \\ "é"' for m in range(1_000))
                 (place.project / f"long_{n}.txt").write_text("\n".join(lines))
             with self.open(place, "s1") as talk:
                 for n in range(8):
                     model.play(
-                        uses(self.call("read", path=self._path(place, f"long_{n}.txt"))),
+                        uses(self.call("read", path=self._path(place, f"long_{n % 4}.txt"))),
                         uses(self.call("run", command=f"echo part {n}")),
                         says("I have read it."),
                     )
                     talk.say(f"Read part {n}.")
             pruned = _STUB.findall(model.chats[-1].text)
-            assert pruned, "old outputs have left the window"
+            assert 1 <= len(pruned) <= 4, "old outputs have left the window, the newest of each file have not"
+            for chat in model.chats:
+                newest = chat.messages[-1][1]
+                assert not _STUB.search(newest), "what was read just now"
             outputs = [text for chat in model.chats for role, text in chat.messages if role == "tool"]
             with self.open(place, "s1") as talk:
                 for stub, size in pruned[:3]:
@@ -476,8 +488,8 @@ class HostConformance:
                     talk.say("Go on.")
                     answer = [text for role, text in model.chats[-1].messages if role == "tool"][-1]
                     assert not _REFUSED.search(answer), f"{router}({arguments}) was answered {answer[:300]!r}"
-            tools = {str(arguments["tool"]) for _, arguments in called}
-            assert tools >= {"help", "messages", "snapshot"}, tools
+            tools = {str(arguments["operation"]) for _, arguments in called}
+            assert tools >= self.named, tools
 
     # -- several at once ---------------------------------------------------------------------------------------
 
@@ -576,10 +588,7 @@ class HostConformance:
 
     def _day(self, folder: Path, turns: int, *, with_hud: bool) -> list[CapturedRequest]:
         """Return the chat calls of a coding day of so many turns."""
-        with (
-            self._at(folder, limit=LARGE_WINDOW) as (place, model),
-            _settings(folder, "[pruning]\nenabled = false\n"),
-        ):
+        with self._at(folder, limit=LARGE_WINDOW) as (place, model):
             for n in range(4):
                 (place.project / f"part_{n}.txt").write_text(_part_text(n))
             (place.project / "AGENTS.md").write_text(INSTRUCTIONS)
@@ -604,9 +613,10 @@ class HostConformance:
     def _recovered(self, model: ScriptedModel, talk: HostConversation, call: tuple[str, dict[str, Any]]) -> str:
         """Return what an agent reads that follows a stub's call, page after page."""
         router, arguments = call
-        text, following = "", arguments["args"]
+        text = ""
+        following: dict[str, Any] | None = arguments
         while following:
-            model.play(uses(ScriptedCall(router, {**arguments, "args": following})), says("read"))
+            model.play(uses(ScriptedCall(router, {**following, "operation": arguments["operation"]})), says("read"))
             talk.say("Read it again.")
             answers = [text for role, text in model.chats[-1].messages if role == "tool"]
             page, following = recovered_output(answers[-1].partition("\n[hud ")[0])

@@ -96,6 +96,19 @@ class StoreConformance:
         assert log.last_seq("s") == 5
         log.close()
 
+    def test_ids_and_the_last_of_a_type_are_told_without_bodies(self) -> None:
+        log = self.open_store()
+        other = [make_draft(StepReorder(("s2", "s1")), 4), make_draft(TodoSync((TodoItem("a", "done"),)), 5)]
+        events = [*log.append("s", note_drafts(3)), *log.append("s", other), *log.append("s", note_drafts(1, 6))]
+        log.append("another", note_drafts(2))
+        for upto in range(len(events) + 2):
+            assert log.event_ids("s", upto=upto) == [event.id for event in events[:upto]]
+            for types in ({"note.add"}, {"todo.sync", "step.reorder"}, {"nothing.like.it"}):
+                last = max((event.seq for event in events[:upto] if event.type in types), default=0)
+                assert log.last_seq_of("s", types, upto=upto) == last
+        assert (log.event_ids("nobody", upto=9), log.last_seq_of("nobody", {"note.add"}, upto=9)) == ([], 0)
+        log.close()
+
     def test_reading_from_and_to_every_number(self) -> None:
         log = self.open_store()
         log.append("s", note_drafts(7))
@@ -390,6 +403,8 @@ class StoreConformance:
             lambda: log.read("s"),
             lambda: list(reading),
             lambda: log.last_seq("s"),
+            lambda: log.event_ids("s", upto=1),
+            lambda: log.last_seq_of("s", {"note.add"}, upto=1),
             log.sessions,
             lambda: log.put_snapshot(Snapshot("s", 1, "1", b"")),
             lambda: log.get_snapshot("s", "1"),

@@ -26,7 +26,10 @@ from hudkit.errors import ConfigError
 
 _Row = TypeVar("_Row")
 
-Source = Literal["host", "user", "table", "assumed"]
+Source = Literal["host", "user", "table", "observed", "assumed"]
+
+UNCERTAIN_WINDOWS = ("assumed", "observed")
+"""Sources that are shown beside the window's size: nobody said it."""
 
 ASSUMED_WINDOW = 200_000
 """Tokens of the window of a model that nobody knows (000); shown as assumed."""
@@ -216,6 +219,7 @@ def window_of(
     by_model: Mapping[str, int] = MappingProxyType({}),
     host_output: int | None = None,
     host_input: int | None = None,
+    observed: int | None = None,
     use_catalogue: bool = False,
 ) -> Window:
     """Return the window of `model`: the host's report, else the table's, else the user's setting, else 200,000.
@@ -223,8 +227,9 @@ def window_of(
     The order is that of feature A1: the setting `user` fills a gap, it does not overrule what is known. What the user
     says of one model does: `by_model` has tokens by the name of a model or family, and comes first. Host figures of
     zero or less mean "not reported" (OpenCode writes 0). Output and input limits come from the host, else from the
-    table where it agrees with the host on the window. `use_catalogue` asks `genai-prices` as a second table: it is
-    slow to load, so not within an agent's call.
+    table where it agrees with the host on the window. `observed` is the fill at which automatic compactions came: it
+    stands in where nobody said anything. `use_catalogue` asks `genai-prices` as a second table: it is slow to load,
+    so not within an agent's call.
 
     Raises `ConfigError` for a user's setting that is not positive.
     """
@@ -236,7 +241,12 @@ def window_of(
     row = _family_of(model)
     table = row[1] if row else (_listed_window(model) if use_catalogue else None)
     limit, source = _first_positive(
-        (own, "user"), (host, "host"), (table, "table"), (user, "user"), (ASSUMED_WINDOW, "assumed")
+        (own, "user"),
+        (host, "host"),
+        (table, "table"),
+        (user, "user"),
+        (observed, "observed"),
+        (ASSUMED_WINDOW, "assumed"),
     )
     # A host with another window runs another variant of the model: the table's other limits say nothing of it.
     limits = row[2:] if row and limit == table else (None, None)

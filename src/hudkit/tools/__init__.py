@@ -31,8 +31,10 @@ from hudkit.tools import help as help
 
 # isort: on
 from hudkit.tools.arguments import operation_schema
+from hudkit.tools.definitions import DEFINITIONS
 from hudkit.tools.operation import ALIASES, OPERATIONS, Operation, OperationAlias, OperationResult
-from hudkit.tools.routers import DEFINITIONS, RouterReply, call, reply, route
+from hudkit.tools.routers import RouterReply, call, reply, route
+from hudkit.tools.spellings import is_operation_name, resolve_operation
 
 __all__ = [
     "ALIASES",
@@ -43,7 +45,9 @@ __all__ = [
     "OperationResult",
     "RouterReply",
     "call",
+    "is_operation_name",
     "operation_schema",
     "reply",
+    "resolve_operation",
     "route",
 ]

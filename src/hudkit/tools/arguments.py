@@ -14,6 +14,7 @@ from hudkit.errors import OperationError
 from hudkit.log.codec import escape_surrogates
 from hudkit.tools.answer_text import quote
 from hudkit.tools.operation import MAX_TEXT_BYTES, Operation, OperationAlias, OperationArguments
+from hudkit.tools.spellings import shown_name
 
 # --- Parameter schemas from the argument structs: JSON Schema (draft 2020-12), without references.
 
@@ -81,6 +82,10 @@ _SAID = {"str": "text", "int": "a number", "float": "a number with a fraction", 
          "array": "a list", "object": "an object", "null": "null"}  # fmt: skip
 
 
+PLACEHOLDER = "…"
+"""What a refusal shows where the agent's own words belong; it is never recorded."""
+
+
 def convert_arguments(operation: Operation | OperationAlias, raw: object) -> OperationArguments:
     """Return the arguments as the struct of an operation.
 
@@ -93,17 +98,32 @@ def convert_arguments(operation: Operation | OperationAlias, raw: object) -> Ope
         if name not in fields:
             raise _unknown(operation, str(name), tuple(field for field in fields if field not in raw))
     # Before the conversion: its messages would repeat a text of any length.
-    clean = {name: _clean(value, str(name)) for name, value in raw.items()}
+    clean = {name: _clean(value, shown_name(operation, name)) for name, value in raw.items()}
+    for name, value in clean.items():
+        if isinstance(value, str) and not _SAYS_SOMETHING.search(value) and name in _needs_words(operation.arguments):
+            raise _wrong(operation, f"regex - at `$.{name}`")
     try:
         return msgspec.convert(clean, operation.arguments)
     except msgspec.ValidationError as error:
         raise _wrong(operation, str(error)) from None
 
 
+_SAYS_SOMETHING = re.compile(r"\S")
+
+
+@cache
+def _needs_words(arguments: type[msgspec.Struct]) -> frozenset[str]:
+    """The fields that take a text which says something, or a list."""
+    fields = struct_schema(arguments).get("properties", {}).items()
+    return frozenset(name for name, node in fields if any("pattern" in each for each in node.get("anyOf", ())))
+
+
 def _clean(value: object, field: str) -> object:
     """Text that UTF-8 can carry, and none that is too long."""
     if isinstance(value, str):
         text = escape_surrogates(value)
+        if text.strip() in (PLACEHOLDER, "..."):
+            raise OperationError(f'"{field}" is only a placeholder', hint="Write what is meant in its place.")
         size = len(text) if text.isascii() else len(text.encode())
         if size > MAX_TEXT_BYTES:
             raise OperationError(
@@ -118,23 +138,29 @@ def _clean(value: object, field: str) -> object:
 
 
 def _unknown(operation: Operation | OperationAlias, name: str, free: tuple[str, ...]) -> OperationError:
-    near = get_close_matches(name, free, 1) or (free if len(free) == 1 else ())
-    hint = f'Did you mean "{near[0]}"?' if near else _takes(operation)
-    mend = {"wrong": name, "rename": near[0]} if near else {}
+    by_shown_name = {shown_name(operation, field): field for field in free} | {field: field for field in free}
+    near = get_close_matches(name, by_shown_name, 1) or (list(by_shown_name)[:1] if len(free) == 1 else [])
+    right = by_shown_name[near[0]] if near else ""
+    hint = f'Did you mean "{shown_name(operation, right)}"?' if near else _takes(operation)
+    mend = {"wrong": name, "rename": right} if near else {}
     return OperationError(f"{operation.name} has no argument {quote(name, 40)}", hint=hint, **mend)
 
 
 def _wrong(operation: Operation | OperationAlias, reason: str) -> OperationError:
     missing = _MISSING.search(reason)
     if missing:
-        return OperationError(f'{operation.name} needs the argument "{missing[1]}"', hint=_takes(operation))
+        shown = shown_name(operation, missing[1])
+        return OperationError(
+            f'{operation.name} needs the argument "{shown}"', hint=_takes(operation), missing=missing[1]
+        )
     match = _AT.fullmatch(reason)
     field = (match and match["field"]) or ""
     node = operation_schema(operation)["properties"].get(field)
     if node is None:
         return OperationError(f"the arguments of {operation.name} cannot be read", hint=_takes(operation))
     deep = bool(match and match["deep"])
-    place = f'an entry of "{field}"' if deep else f'"{field}"'
+    name = shown_name(operation, field)
+    place = f'an entry of "{name}"' if deep else f'"{name}"'
     # msgspec's messages are for programmers; these few kinds are what an agent does wrong.
     if "regex" in reason or "length >= 1" in reason:
         hint = "Leave it out." if deep else f"It must be {value_words(node)}."
@@ -157,4 +183,5 @@ def _takes(operation: Operation | OperationAlias) -> str:
     fields = msgspec.structs.fields(operation.arguments)
     if not fields:
         return "It takes no arguments."
-    return f"It takes: {', '.join(field.name if field.required else f'{field.name} (optional)' for field in fields)}."
+    shown = [(shown_name(operation, field.name), field.required) for field in fields]
+    return f"It takes: {', '.join(name if required else f'{name} (optional)' for name, required in shown)}."

@@ -18,21 +18,24 @@ from hudkit.tools.operation import (
     OperationCall,
     OperationResult,
     Text,
+    TextOrTexts,
     alias,
     operation,
     reading,
     section_listing,
 )
 from hudkit.tools.record import add_to_section, remove_from_section
-from hudkit.tools.resolve_item import ItemName, resolve_item
+from hudkit.tools.resolve_item import ItemNames, resolve_items
 
 
 class _NewBlocker(OperationArguments, frozen=True):
-    description: Annotated[Text, Meta(description="What is in the way.")]
+    description: Annotated[TextOrTexts, Meta(description="What is in the way; of a list, each is one.")]
 
 
-class _ThatBlocker(OperationArguments, frozen=True):
-    id: Annotated[ItemName, Meta(description="The blocker's id, its text, or a part of it that no other has.")]
+class _TheseBlockers(OperationArguments, frozen=True):
+    id: Annotated[
+        ItemNames, Meta(description="The blocker, or a list of blockers: id, text, or words that no other has.")
+    ]
 
 
 class _HudBlocker(OperationArguments, frozen=True):
@@ -53,19 +56,20 @@ def _list(session: SessionCore, args: PageArguments) -> OperationResult:
 
 @operation("blockers.add", _NewBlocker, example={"description": "Waiting for the database credentials"})
 def _add(session: SessionCore, args: _NewBlocker, origin: Origin) -> OperationResult:
-    """Add a blocker; it is shown until it is removed."""
-    return add_to_section(session, origin, "blockers", "blocker", BlockerAdd(args.description))
+    """Add blockers; each is shown until it is removed."""
+    return add_to_section(session, origin, "blockers", "blocker", args.description, BlockerAdd)
 
 
-@operation("blockers.remove", _ThatBlocker, example={"id": "b1"})
-def _remove(session: SessionCore, args: _ThatBlocker, origin: Origin) -> OperationResult:
-    """Remove a blocker that is over."""
+@operation("blockers.remove", _TheseBlockers, example={"id": "b1"})
+def _remove(session: SessionCore, args: _TheseBlockers, origin: Origin) -> OperationResult:
+    """Remove blockers that are over."""
     return remove_from_section(
         session,
         origin,
         "blocker",
-        lambda state: resolve_item(state.blockers.items, args.id, "blocker", lambda blocker: blocker.description),
+        lambda state: resolve_items(state.blockers.items, args.id, "blocker", lambda blocker: blocker.description),
         BlockerRemove,
+        several=not isinstance(args.id, str),
     )
 
 
@@ -73,5 +77,5 @@ def _remove(session: SessionCore, args: _ThatBlocker, origin: Origin) -> Operati
 def _hud_blocker(args: _HudBlocker) -> OperationCall:
     """Add or remove a blocker."""
     if args.action == "remove":
-        return OperationCall("blockers.remove", _ThatBlocker(args.blocker))
+        return OperationCall("blockers.remove", _TheseBlockers(args.blocker))
     return OperationCall("blockers.add", _NewBlocker(args.blocker))

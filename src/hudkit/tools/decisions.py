@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from msgspec import Meta
@@ -14,7 +14,7 @@ from hudkit.log.payloads import DecisionConfirm, DecisionRecord, DecisionRemove,
 from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.decisions import Decision
 from hudkit.sections.state import HudState, state_after
-from hudkit.tools.answer_text import PageArguments, item_row, list_rows, quote
+from hudkit.tools.answer_text import PageArguments, indented_block, item_row, list_rows, row_lines
 from hudkit.tools.operation import (
     MAX_VALUES,
     SECTION_LISTINGS,
@@ -24,25 +24,27 @@ from hudkit.tools.operation import (
     OperationCall,
     OperationResult,
     Text,
+    TextOrTexts,
     alias,
     operation,
+    plain_values,
     reading,
     section_listing,
 )
-from hudkit.tools.record import item_with_text, record, remove_from_section
-from hudkit.tools.resolve_item import ItemName, resolve_item
+from hudkit.tools.record import add_to_section, item_with_text, record, remove_from_section, stored_words
+from hudkit.tools.resolve_item import ItemName, ItemNames, OneItem, resolve_item, resolve_items
 
 DecisionName = Annotated[
     ItemName, Meta(description="The decision's id, its text, or a part of it that no other has.")
 ]
-Names = Annotated[tuple[ItemName, ...], Meta(max_length=MAX_VALUES)]
 
 
 class _NewDecision(OperationArguments, frozen=True):
-    summary: Annotated[Text, Meta(description="What was decided, in one line.")]
+    summary: Annotated[TextOrTexts, Meta(description="What was decided, in one line; of a list, each is a decision.")]
     details: Annotated[AnyText, Meta(description="Why, and what else was considered.")] = ""
     supersedes: Annotated[
-        ItemName | Names, Meta(description="The decision, or a list of them, that this one replaces (id or text).")
+        OneItem | Annotated[tuple[ItemName, ...], Meta(max_length=MAX_VALUES)],
+        Meta(description="The decision, or a list of them, that this one replaces (id or text)."),
     ] = ()
 
 
@@ -50,9 +52,16 @@ class _ThatDecision(OperationArguments, frozen=True):
     id: DecisionName
 
 
+class _TheseDecisions(OperationArguments, frozen=True):
+    id: Annotated[
+        ItemNames, Meta(description="The decision, or a list of decisions: id, text, or words that no other has.")
+    ]
+
+
 class _Replacement(OperationArguments, frozen=True):
     id: DecisionName
-    by: Annotated[ItemName, Meta(description="The recorded decision that replaces it (id or text).")]
+    by: Annotated[AnyText, Meta(description="The recorded decision that replaces it (id or text).")] = ""
+    text: Annotated[AnyText, Meta(description="What is decided instead, where that is not recorded yet.")] = ""
 
 
 class _HudDecision(OperationArguments, frozen=True):
@@ -75,6 +84,19 @@ def _resolve(state: HudState, name: str) -> Decision:
     return resolve_item(state.decisions.items, name, "decision", lambda decision: decision.summary)
 
 
+_MIN_WORDS = 3
+"""Words from which on the name of a decision that nobody recorded is one that was just made."""
+
+
+@reading("decisions.get", _ThatDecision, example={"id": "d1"})
+def _get(session: SessionCore, args: _ThatDecision) -> OperationResult:
+    """Read one decision in full, with its reason."""
+    decision = _resolve(session.state, args.id)
+    head = row_lines((item_row(decision, decision.summary, "derived" if decision.derived else ""),))
+    text = f"{head}\n\n{indented_block(decision.details)}" if decision.details else f"{head}\n\nNo reason was given."
+    return OperationResult(text, {"decision": plain_values(decision)})
+
+
 @reading("decisions.list", PageArguments)
 def _list(session: SessionCore, args: PageArguments) -> OperationResult:
     """List the live decisions with their details, the newest last."""
@@ -91,14 +113,30 @@ def _record(session: SessionCore, args: _NewDecision, origin: Origin) -> Operati
 
     The same summary with other details replaces the decision that has it.
     """
+    if not isinstance(args.summary, str):
+        return _record_each(session, args, args.summary, origin)
+    return _record_one(session, args.summary, args, origin)
+
+
+def _record_each(
+    session: SessionCore, args: _NewDecision, summaries: Sequence[str], origin: Origin
+) -> OperationResult:
+    if args.details or args.supersedes:
+        raise OperationError(
+            "details and supersedes belong to one decision", hint="Record each of these decisions by itself."
+        )
+    return add_to_section(session, origin, "decisions", "decision", summaries, DecisionRecord)
+
+
+def _record_one(session: SessionCore, summary: str, args: _NewDecision, origin: Origin) -> OperationResult:
     gone: list[str] = []
 
     def decide(state: HudState) -> Sequence[Payload]:
         names = (args.supersedes,) if isinstance(args.supersedes, str) else args.supersedes
         olds = {old.id: old for old in (_resolve(state, name) for name in names)}
-        new = DecisionRecord(args.summary, args.details)
+        new = DecisionRecord(summary, args.details)
         # One text stands once: the same summary is the same decision, or replaces it.
-        twin = state.decisions.find(without_secrets(args.summary))
+        twin = state.decisions.find(without_secrets(summary))
         if twin is not None:
             if args.details and twin.details != without_secrets(args.details):
                 olds[twin.id] = twin
@@ -111,19 +149,16 @@ def _record(session: SessionCore, args: _NewDecision, origin: Origin) -> Operati
         if twin is not None and twin.id not in olds:
             return tuple(DecisionSupersede(id, twin.id) for id in olds)
         # The new one's id is needed in the events that come before it. It is found as it will be stored.
-        stored = DecisionRecord(without_secrets(args.summary), without_secrets(args.details))
+        stored = DecisionRecord(without_secrets(summary), without_secrets(args.details))
         after = state_after(state, *(DecisionSupersede(id, "") for id in olds), stored)
-        by = item_with_text(after, "decisions", without_secrets(args.summary)).id
+        by = item_with_text(after, "decisions", without_secrets(summary)).id
         return (*(DecisionSupersede(id, by) for id in olds), new)
 
     change = record(session, origin, decide)
-    id = item_with_text(change.after, "decisions", without_secrets(args.summary)).id
+    id = item_with_text(change.after, "decisions", without_secrets(summary)).id
     existed = change.before.decisions.get(id) is not None
-    text = (
-        f"Already there: decision {id}."
-        if existed
-        else f"Recorded decision {id}: {quote(without_secrets(args.summary))}."
-    )
+    recorded = f"Recorded decision {id}{stored_words(change, without_secrets(summary))}."
+    text = f"Already there: decision {id}." if existed else recorded
     if gone:
         text += f" It supersedes {', '.join(gone)}."
     return OperationResult(text + change.note, {"id": id, "recorded": bool(change), "superseded": list(gone)})
@@ -131,7 +166,14 @@ def _record(session: SessionCore, args: _NewDecision, origin: Origin) -> Operati
 
 @operation("decisions.supersede", _Replacement, example={"id": "d1", "by": "d2"})
 def _supersede(session: SessionCore, args: _Replacement, origin: Origin) -> OperationResult:
-    """Say that a recorded decision replaces another, which never comes back."""
+    """Say that a decision replaces another, which never comes back: a recorded one (`by`), or a new one (`text`)."""
+    new = args.text.strip()
+    if not new and not args.by.strip():
+        raise OperationError(
+            'decisions.supersede needs the argument "by" or "text"', hint="The decision that holds from now on."
+        )
+    if new or not _is_recorded(session.state, args.by):
+        return _record_one(session, new or args.by, _NewDecision("", supersedes=args.id), origin)
     ids = ["", ""]
 
     def decide(state: HudState) -> Sequence[Payload]:
@@ -146,18 +188,38 @@ def _supersede(session: SessionCore, args: _Replacement, origin: Origin) -> Oper
     )
 
 
-@operation("decisions.confirm", _ThatDecision, example={"id": "d1"})
-def _confirm(session: SessionCore, args: _ThatDecision, origin: Origin) -> OperationResult:
-    """Say that a derived decision is right; it is not marked as derived any more."""
-    return remove_from_section(
-        session, origin, "decision", lambda state: _resolve(state, args.id), DecisionConfirm, verb="Confirmed"
-    )
+def _is_recorded(state: HudState, name: str) -> bool:
+    """Return whether a name is to be looked up among the decisions; else it is the text of a new one."""
+    if len(name.split()) < _MIN_WORDS:
+        return True
+    part = name.strip().casefold()
+    return any(part in decision.summary.casefold() for decision in state.decisions)
 
 
-@operation("decisions.remove", _ThatDecision, example={"id": "d1"})
-def _remove(session: SessionCore, args: _ThatDecision, origin: Origin) -> OperationResult:
-    """Remove a decision that holds no longer; the log keeps it."""
-    return remove_from_section(session, origin, "decision", lambda state: _resolve(state, args.id), DecisionRemove)
+@operation("decisions.confirm", _TheseDecisions, example={"id": "d1"})
+def _confirm(session: SessionCore, args: _TheseDecisions, origin: Origin) -> OperationResult:
+    """Say that derived decisions are right; they are not marked as derived any more."""
+    return _each_of(session, origin, args, DecisionConfirm, "Confirmed")
+
+
+@operation("decisions.remove", _TheseDecisions, example={"id": "d1"})
+def _remove(session: SessionCore, args: _TheseDecisions, origin: Origin) -> OperationResult:
+    """Remove decisions that hold no longer; the log keeps them."""
+    return _each_of(session, origin, args, DecisionRemove, "Removed")
+
+
+def _each_of(
+    session: SessionCore,
+    origin: Origin,
+    args: _TheseDecisions,
+    payload: Callable[[str], Payload],
+    verb: str,
+) -> OperationResult:
+    def pick(state: HudState) -> Sequence[Decision]:
+        return resolve_items(state.decisions.items, args.id, "decision", lambda decision: decision.summary)
+
+    several = not isinstance(args.id, str)
+    return remove_from_section(session, origin, "decision", pick, payload, several=several, verb=verb)
 
 
 @alias("hud_decision", _HudDecision, writes=True, example={"decision": "Sign tokens with RS256"})

@@ -21,14 +21,14 @@ from hudkit.tools.operation import (
     OperationArguments,
     OperationCall,
     OperationResult,
-    Text,
+    TextOrTexts,
     alias,
     operation,
     reading,
     section_listing,
 )
-from hudkit.tools.record import record
-from hudkit.tools.resolve_item import ItemName, resolve_item
+from hudkit.tools.record import as_texts, record, recorded_ids
+from hudkit.tools.resolve_item import ItemNames, resolve_item
 
 
 class _ErrorPage(PageArguments, frozen=True):
@@ -36,13 +36,14 @@ class _ErrorPage(PageArguments, frozen=True):
 
 
 class _NewError(OperationArguments, frozen=True):
-    message: Annotated[Text, Meta(description="What failed, and how.")]
+    message: Annotated[TextOrTexts, Meta(description="What failed, and how; of a list, each is one.")]
     key: Annotated[AnyText, Meta(description="Groups repetitions of one failure (a command, say).")] = ""
 
 
-class _ThatError(OperationArguments, frozen=True):
+class _TheseErrors(OperationArguments, frozen=True):
     id: Annotated[
-        ItemName, Meta(description="The error's id, its text, or a part of it that no other open error has.")
+        ItemNames,
+        Meta(description="The error, or a list of errors: id, text, or words that no other open error has."),
     ]
 
 
@@ -74,20 +75,27 @@ def _list(session: SessionCore, args: _ErrorPage) -> OperationResult:
 
 @operation("errors.add", _NewError, example={"message": "pytest: 3 tests fail in test_auth.py"})
 def _add(session: SessionCore, args: _NewError, origin: Origin) -> OperationResult:
-    """Report an error; one that is open already is counted, not listed twice."""
-    change = record(session, origin, lambda _: (ErrorEncountered(args.message, key=args.key),))
+    """Report errors; one that is open already is counted, not listed twice."""
+    messages = as_texts(args.message)
+    change = record(session, origin, lambda _: [ErrorEncountered(message, key=args.key) for message in messages])
     # What was recorded has no secrets, so that is what the new error is looked up by.
-    failure = next(
-        each
-        for each in change.after.errors.open
-        if _is_same_error(each, without_secrets(args.message), without_secrets(args.key))
-    )
-    text = (
+    failures = [
+        next(
+            each
+            for each in change.after.errors.open
+            if _is_same_error(each, without_secrets(message), without_secrets(args.key))
+        )
+        for message in messages
+    ]
+    text = " ".join(
         f"Met again: error {failure.id}, {failure.times} times."
         if failure.times > 1
         else f"Added error {failure.id}."
+        for failure in failures
     )
-    return OperationResult(text + change.note, {"id": failure.id, "recorded": bool(change), "times": failure.times})
+    several = not isinstance(args.message, str)
+    data = recorded_ids([failure.id for failure in failures], change, several=several)
+    return OperationResult(text + change.note, {**data, "times": failures[0].times})
 
 
 def _is_same_error(failure: RecordedError, message: str, key: str) -> bool:
@@ -95,20 +103,25 @@ def _is_same_error(failure: RecordedError, message: str, key: str) -> bool:
     return failure.key == key if key else failure.message == message
 
 
-@operation("errors.resolve", _ThatError, example={"id": "e1"})
-def _resolve(session: SessionCore, args: _ThatError, origin: Origin) -> OperationResult:
-    """Say that an error is over."""
+@operation("errors.resolve", _TheseErrors, example={"id": "e1"})
+def _resolve(session: SessionCore, args: _TheseErrors, origin: Origin) -> OperationResult:
+    """Say that errors are over."""
     over: list[RecordedError] = []
 
     def decide(state: HudState) -> Sequence[Payload]:
         # By its id an error is known although it is resolved: saying so twice is no mistake.
-        exact = state.errors.get(args.id)
-        over[:] = [exact or resolve_item(state.errors.open, args.id, "open error", lambda failure: failure.message)]
-        return () if over[0].resolved else (ErrorResolved(over[0].id),)
+        over[:] = [
+            state.errors.get(name)
+            or resolve_item(state.errors.open, name, "open error", lambda failure: failure.message)
+            for name in as_texts(args.id)
+        ]
+        return [ErrorResolved(id) for id in {failure.id: failure for failure in over if not failure.resolved}]
 
     change = record(session, origin, decide)
-    text = f"Resolved error {over[0].id}." if change else f"Resolved already: error {over[0].id}."
-    return OperationResult(text, {"id": over[0].id, "recorded": bool(change)})
+    several = not isinstance(args.id, str)
+    noun = f"error{'s' if several else ''} {', '.join(failure.id for failure in over)}"
+    text = f"Resolved {noun}." if change else f"Resolved already: {noun}."
+    return OperationResult(text, recorded_ids([failure.id for failure in over], change, several=several))
 
 
 @alias("errors.report", _NewError, writes=True, example={"message": "pytest: 3 tests fail in test_auth.py"})

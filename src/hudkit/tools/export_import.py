@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +13,17 @@ from hudkit.errors import HudkitError, OperationError
 from hudkit.hud import SessionCore
 from hudkit.log.codec import decode_payload
 from hudkit.log.event import Event, Origin
-from hudkit.log.payloads import Payload, Unknown
+from hudkit.log.payloads import (
+    BlockerAdd,
+    CompactAfter,
+    DecisionRecord,
+    FileEdit,
+    NoteAdd,
+    Payload,
+    StepAdd,
+    TaskSet,
+    Unknown,
+)
 from hudkit.sections.state import HudState
 from hudkit.tools.answer_text import id_text
 from hudkit.tools.operation import EmptyArguments, OperationArguments, OperationResult, Text, operation, reading
@@ -28,6 +38,18 @@ _SCHEMA = 1
 
 _APART = BOOKKEEPING_EVENTS | {"compact.after", "event.undo", "file.open", "file.close"}
 """Types that make sense in their own session only: they name its frames, its compactions, its event numbers."""
+
+
+_PLAIN: dict[str, Callable[[str], Payload]] = {
+    "currentTask": TaskSet,
+    "keyDecisions": DecisionRecord,
+    "activeFiles": FileEdit,
+    "notes": NoteAdd,
+    "blockers": BlockerAdd,
+    "nextSteps": StepAdd,
+    "compactedContext": lambda summary: CompactAfter(summary=summary),
+}
+"""The event for each text of a session file of plain sections."""
 
 
 class _ImportArguments(OperationArguments, frozen=True):
@@ -56,15 +78,11 @@ def _export(session: SessionCore, _: EmptyArguments) -> OperationResult:
 def _import(session: SessionCore, args: _ImportArguments, origin: Origin) -> OperationResult:
     """Take over what an exported session had recorded: its items, decided and done as they were.
 
-    Texts that are here already are not added again. Who is named as the author is who imports.
+    A session file of plain sections (`currentTask`, `keyDecisions`, `notes` …) is taken over as well. Texts that are
+    here already are not added again. Who is named as the author is who imports.
     """
     facts = read_export(_folder(session), args.name)
-    if facts.get("schema") != _SCHEMA:
-        raise OperationError("the export was written by another version of hudkit", hint=f"This one reads {_SCHEMA}.")
-    recorded = facts.get("events")
-    payloads = [
-        payload for payload in map(_payload, recorded if isinstance(recorded, list) else []) if payload is not None
-    ]
+    payloads = list(_plain_payloads(facts) if "kind" not in facts else _exported_payloads(facts))
 
     def decide(state: HudState) -> Sequence[Payload]:
         # Ids of two sessions would collide, and one could not be told from the other.
@@ -77,6 +95,26 @@ def _import(session: SessionCore, args: _ImportArguments, origin: Origin) -> Ope
     change = record(session, origin, decide)
     text = f"Imported {len(change.events)} events from {id_text(args.name)}." if change else "Nothing to import."
     return OperationResult(text + change.note, {"recorded": bool(change), "events": len(change.events)})
+
+
+def _exported_payloads(facts: Mapping[str, Any]) -> Iterator[Payload]:
+    """What an export of ours holds. Raises `OperationError` for one of another version."""
+    if facts.get("schema") != _SCHEMA:
+        raise OperationError("the export was written by another version of hudkit", hint=f"This one reads {_SCHEMA}.")
+    recorded = facts.get("events")
+    for exported in recorded if isinstance(recorded, list) else []:
+        if (payload := _payload(exported)) is not None:
+            yield payload
+
+
+def _plain_payloads(facts: Mapping[str, Any]) -> Iterator[Payload]:
+    """What a session file of plain sections holds (`PLAIN_SECTIONS`); what is no text is left out."""
+    for section, make in _PLAIN.items():
+        told_texts = facts.get(section)
+        texts = [
+            text for text in (told_texts if isinstance(told_texts, list) else [told_texts]) if isinstance(text, str)
+        ]
+        yield from map(make, dict.fromkeys(text for text in texts if text.strip()))
 
 
 def _event(event: Event) -> dict[str, Any]:

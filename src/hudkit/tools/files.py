@@ -21,13 +21,14 @@ from hudkit.tools.operation import (
     OperationCall,
     OperationResult,
     Text,
+    TextOrTexts,
     alias,
     operation,
     reading,
     section_listing,
 )
-from hudkit.tools.record import record, remove_from_section
-from hudkit.tools.resolve_item import ItemName, resolve_item
+from hudkit.tools.record import as_texts, record, recorded_ids, remove_from_section
+from hudkit.tools.resolve_item import ItemNames, resolve_items
 
 
 class _FilePage(PageArguments, frozen=True):
@@ -35,18 +36,20 @@ class _FilePage(PageArguments, frozen=True):
 
 
 class _Opened(OperationArguments, frozen=True):
-    path: Annotated[Text, Meta(description="The file's path.")]
+    path: Annotated[TextOrTexts, Meta(description="The file's path, or a list of paths.")]
     status: Annotated[Literal["reading", "referenced"], Meta(description="Whether it is read, or only named.")] = (
         "reading"
     )
 
 
 class _Edited(OperationArguments, frozen=True):
-    path: Annotated[Text, Meta(description="The file's path.")]
+    path: Annotated[TextOrTexts, Meta(description="The file's path, or a list of paths.")]
 
 
 class _Closed(OperationArguments, frozen=True):
-    path: Annotated[ItemName, Meta(description="The file's path, or a part of it that no other active file has.")]
+    path: Annotated[
+        ItemNames, Meta(description="The file, or a list of files: the path, or a part of it that no other has.")
+    ]
 
 
 class _HudFile(OperationArguments, frozen=True):
@@ -74,44 +77,52 @@ def _list(session: SessionCore, args: _FilePage) -> OperationResult:
 
 @operation("files.open", _Opened, example={"path": "src/auth.py"})
 def _open(session: SessionCore, args: _Opened, origin: Origin) -> OperationResult:
-    """Say that a file is read, or only named. An edited file stays an edited one."""
-    return _touched(session, origin, args.path, args.status, lambda: FileOpen(args.path, args.status))
+    """Say that files are read, or only named. An edited file stays an edited one."""
+    return _touched(session, origin, args.path, args.status, lambda path: FileOpen(path, args.status))
 
 
 @operation("files.edit", _Edited, example={"path": "src/auth.py"})
 def _edit(session: SessionCore, args: _Edited, origin: Origin) -> OperationResult:
-    """Say that a file is edited; edited files survive compactions."""
-    return _touched(session, origin, args.path, "editing", lambda: FileEdit(args.path))
+    """Say that files are edited; edited files survive compactions."""
+    return _touched(session, origin, args.path, "editing", FileEdit)
 
 
 def _touched(
-    session: SessionCore, origin: Origin, path: str, status: str, payload: Callable[[], Payload]
+    session: SessionCore,
+    origin: Origin,
+    path: str | Sequence[str],
+    status: str,
+    payload: Callable[[str], Payload],
 ) -> OperationResult:
-    id = without_secrets(path)
+    paths = as_texts(path)
+    ids = list(dict.fromkeys(without_secrets(each) for each in paths))
 
     def decide(state: HudState) -> Sequence[Payload]:
         # Hosts report the same file again and again; only a change of the order is worth an event.
-        last = state.files[-1] if len(state.files) else None
-        if last is not None and last.id == id and not last.closed and last.status in (status, "editing"):
-            return ()  # it is the last touched one, and so already
-        return (payload(),)
+        last = state.files.items[-len(ids) :]
+        touched_last = [file.id for file in last if not file.closed and file.status in (status, "editing")]
+        # They are the last touched ones, and so already.
+        return () if touched_last == ids else [payload(each) for each in paths]
 
     change = record(session, origin, decide)
-    file = change.after.files.get(id)
-    assert file is not None
-    text = f"{'File' if change else 'Already there: file'} {quote(id)} ({file.status})."
-    return OperationResult(text + change.note, {"id": id, "recorded": bool(change), "status": file.status})
+    files = [file for file in map(change.after.files.get, ids) if file is not None]
+    named = "; ".join(f"{quote(file.path)} ({file.status})" for file in files)
+    noun = "file" if isinstance(path, str) else "files"
+    text = f"{noun.capitalize() if change else f'Already there: {noun}'} {named}."
+    data = recorded_ids(ids, change, several=not isinstance(path, str))
+    return OperationResult(text + change.note, {**data, "status": files[0].status})
 
 
 @operation("files.close", _Closed, example={"path": "src/auth.py"})
 def _close(session: SessionCore, args: _Closed, origin: Origin) -> OperationResult:
-    """Take a file out of view; the log keeps it."""
+    """Take files out of view; the log keeps them."""
     return remove_from_section(
         session,
         origin,
         "file",
-        lambda state: resolve_item(state.files.active, args.path, "active file", lambda file: file.path),
+        lambda state: resolve_items(state.files.active, args.path, "active file", lambda file: file.path),
         FileClose,
+        several=not isinstance(args.path, str),
         verb="Closed",
     )
 

@@ -28,6 +28,7 @@ from hudkit.tools.operation import (
     find_operation,
     reading,
 )
+from hudkit.tools.spellings import shown_arguments, shown_name
 
 _UNGROUPED = "session"
 """How help calls the group of the operations without a point in their name."""
@@ -76,27 +77,52 @@ def unprefixed_aliases() -> list[OperationAlias]:
     return sorted((alias for alias in ALIASES.values() if "." not in alias.name), key=lambda alias: alias.name)
 
 
+_PURPOSES = {
+    "task": "what you work on",
+    "constraints": "rules that hold until they are removed",
+    "blockers": "what keeps you from going on",
+    "steps": "your plan",
+    "decisions": "what was settled, and why",
+    "errors": "what failed",
+    "notes": "facts that took work to find",
+    "files": "what you read and edit",
+    "project": "defaults of all its sessions",
+    "shared": "between you and sub-agents",
+    "todos": "the host's list",
+    "progress": "test runs, commits, plan files",
+    "compacted": "the last summary",
+    "sections": "your own parts of the HUD",
+    _UNGROUPED: "the whole state, no group",
+}
+"""What each group is for, in a few words; help is read in a conversation and paid for again in each later call."""
+
+_FINDING = ("search", "messages", "message", "output", "sessions", "children", "compare", "summary", "compactions",
+            "plans", "context")  # fmt: skip
+"""The operations on what was said and done, the most useful first."""
+
+
 def _overview(router: str) -> str:
-    """All operations, a line a group; the router's own spellings first. `?` marks what can be left out."""
+    """All operations, a line a group with what it is for; the router's own first."""
+    head = f"Operations are called as group.operation; in detail: {help_call(router, 'notes.add')}"
     own = []
     for group, members in operation_groups().items():
-        signatures = ", ".join(_signature(member).removeprefix(f"{group}.") for member in members)
-        own.append(f"- {'(no group)' if group == _UNGROUPED else group}: {signatures}")
-    also = ["- " + ", ".join(_signature(alias) for alias in unprefixed_aliases())]
-    first, then = (also, own) if router == "memory" else (own, also)
-    head = (
-        f"Operations; in a group, the name is group.operation (notes.add). In detail: "
-        f"{call_text(router, 'help', {'operation': 'notes.add'})}"
-    )
-    return "\n".join((head, *first, *then))
+        names = [member.name.removeprefix(f"{group}.") for member in members if member.name not in _FINDING]
+        purpose = f" ({_PURPOSES[group]})" if group in _PURPOSES else ""
+        head_word = "other" if group == _UNGROUPED else group
+        own.append(f"- {head_word}{purpose}: {', '.join(names)}")
+    finding = f"- what was said in all sessions (no group): {', '.join(_FINDING)}"
+    lines = (finding, *own) if router == "memory" else (*own, finding)
+    also = "- also: " + ", ".join(alias.name for alias in unprefixed_aliases())
+    return "\n".join((head, *lines, also))
 
 
 def _signature(operation: Operation | OperationAlias) -> str:
-    """`notes.add(content)`; paging is left out."""
+    """`notes.add(text)`; paging is left out."""
     # Every list can be paged: said once, not with each.
     untold = (*PageArguments.__struct_fields__, "router")
     fields = [field for field in msgspec.structs.fields(operation.arguments) if field.name not in untold]
-    inner = ", ".join(field.name if field.required else f"{field.name}?" for field in fields)
+    shown = [(shown_name(operation, field.name), field.required) for field in fields]
+    inner = ", ".join(name if required else f"{name}?" for name, required in shown)
     return f"{operation.name}({inner})" if inner else operation.name
 
 
@@ -115,7 +141,7 @@ def argument_rows(operation: Operation | OperationAlias) -> list[tuple[str, str,
     for name, node in schema.get("properties", {}).items():
         need = "required" if name in schema.get("required", ()) else _default(node)
         most = f", at most {MAX_TEXT_BYTES:,} bytes" if node.get("maxLength") == MAX_TEXT_BYTES else ""
-        table.append((name, f"{value_words(node)}{most}, {need}", node.get("description", "")))
+        table.append((shown_name(operation, name), f"{value_words(node)}{most}, {need}", node.get("description", "")))
     return table
 
 
@@ -126,11 +152,15 @@ def _default(node: Mapping[str, Any]) -> str:
 
 def call_text(router: str, name: str, args: Mapping[str, Any]) -> str:
     """Return a call as an agent writes it; long texts are shortened, secrets left out."""
-    call: dict[str, Any] = {"tool": name}
-    if args:
-        call["args"] = {key: _short(value) for key, value in args.items()}
-    text = json.dumps(call, ensure_ascii=False)
+    operation = find_operation(name)
+    shown = shown_arguments(operation, args) if operation is not None else args
+    text = json.dumps({"operation": name, **{key: _short(value) for key, value in shown.items()}}, ensure_ascii=False)
     return f"{router}({visible(without_secrets(text))})"
+
+
+def help_call(router: str, name: str) -> str:
+    """Return a call that asks about an operation or a group: whoever sends it changes nothing."""
+    return call_text(router, "help", {"operation": name})
 
 
 def _short(value: Any) -> Any:

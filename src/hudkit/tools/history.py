@@ -28,8 +28,8 @@ from hudkit.tools.transcript_text import (
     TokenRoom,
     Tokens,
     id_cell,
-    markdown_table,
     resolve_session_id,
+    short_message_id,
     table_cell,
     transcripts_of,
     utc_minute,
@@ -118,6 +118,8 @@ def _search(session: SessionCore, args: _SearchArguments) -> OperationResult:
         return OperationResult(f"{own.text}\n\nConversations are not searched: {visible(str(error))}", own.data)
     conversations = _messages(hits, args.tokens)
     texts = [own.text] if own.data["hits"] else []
+    if session.past.is_behind:
+        conversations += "\n\nNot all conversations are searched yet: the same search finds more."
     return OperationResult(
         "\n\n".join((*texts, conversations)), {**own.data, "messages": [msgspec.to_builtins(hit) for hit in hits]}
     )
@@ -140,20 +142,30 @@ def _question(session: SessionCore, args: _SearchArguments) -> SearchQuery:
 
 
 def _messages(hits: tuple[SearchHit, ...], tokens: int) -> str:
+    """The hits by session, in the order of their best one: an id and a title are told once, the rest is text."""
     if not hits:
-        return "Nothing found in the conversations."
-    room, shown = TokenRoom(tokens), []
+        return "Nothing session_hits in the conversations."
+    by_session: dict[str, list[SearchHit]] = {}
     for hit in hits:
-        who = f"{hit.role} {hit.tool}".strip()
-        line = markdown_table((), [(who, utc_minute(hit.time), hit.title)])[2]
-        snippet = table_cell(shorten(hit.snippet, _MAX_CONTENT), _MAX_CONTENT)
-        line = f"| {id_cell(hit.session)} | {id_cell(hit.message)} {line} {snippet} |"
-        if not room.take(line):
-            break
-        shown.append(line)
-    head = markdown_table(("session", "message", "who", "at (UTC)", "title", "text"), ())
-    rest = f"\n\n+{len(hits) - len(shown)} more: raise `tokens`." if len(shown) < len(hits) else ""
-    return "\n".join(("Said in conversations (`message` and `messages` read on):", "", *head, *shown)) + rest
+        by_session.setdefault(hit.session, []).append(hit)
+    room, lines, shown = TokenRoom(tokens), [], 0
+    for session, session_hits in by_session.items():
+        title = table_cell(session_hits[0].title)
+        heads = ["", f"Session {id_cell(session)}{f', {title}' if title else ''}:", ""]
+        for hit in session_hits:
+            who = id_text(hit.tool) if hit.tool else hit.role
+            id = id_cell(short_message_id(hit.message))
+            line = f"- {who} {id} {utc_minute(hit.time)[5:]}: {_snippet(hit)}"
+            if not room.take("\n".join((*heads, line))):
+                break
+            lines += [*heads, line]
+            heads, shown = [], shown + 1
+    rest = f"\n\n+{len(hits) - shown} more: raise `tokens`." if shown < len(hits) else ""
+    return "\n".join(("Said in conversations (`message` and `messages` read on):", *lines)) + rest
+
+
+def _snippet(hit: SearchHit) -> str:
+    return table_cell(shorten(hit.snippet, _MAX_CONTENT), _MAX_CONTENT)
 
 
 def _recorded(session: SessionCore, args: _SearchArguments) -> OperationResult:

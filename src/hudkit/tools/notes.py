@@ -20,19 +20,20 @@ from hudkit.tools.operation import (
     OperationCall,
     OperationResult,
     Text,
+    TextOrTexts,
     alias,
     operation,
     reading,
     section_listing,
 )
 from hudkit.tools.record import add_to_section, record, remove_from_section
-from hudkit.tools.resolve_item import ItemName, resolve_item
+from hudkit.tools.resolve_item import ItemName, ItemNames, resolve_item, resolve_items
 
 NoteName = Annotated[ItemName, Meta(description="The note's id, its text, or a part of it that no other note has.")]
 
 
 class _NewNote(OperationArguments, frozen=True):
-    content: Annotated[Text, Meta(description="What to remember.")]
+    content: Annotated[TextOrTexts, Meta(description="What to remember; of a list, each is a note.")]
 
 
 class _NoteChange(OperationArguments, frozen=True):
@@ -40,8 +41,8 @@ class _NoteChange(OperationArguments, frozen=True):
     content: Annotated[Text, Meta(description="What the note says from now on.")]
 
 
-class _ThatNote(OperationArguments, frozen=True):
-    id: NoteName
+class _TheseNotes(OperationArguments, frozen=True):
+    id: Annotated[ItemNames, Meta(description="The note, or a list of notes: id, text, or words that no other has.")]
 
 
 class _HudNote(OperationArguments, frozen=True):
@@ -65,8 +66,8 @@ def _list(session: SessionCore, args: PageArguments) -> OperationResult:
 
 @operation("notes.add", _NewNote, example={"content": "Refresh tokens live 7 days"})
 def _add(session: SessionCore, args: _NewNote, origin: Origin) -> OperationResult:
-    """Add a note. A note with the same text is not added twice."""
-    return add_to_section(session, origin, "notes", "note", NoteAdd(args.content))
+    """Add notes. A note with the same text is not added twice."""
+    return add_to_section(session, origin, "notes", "note", args.content, NoteAdd)
 
 
 @operation("notes.update", _NoteChange, example={"id": "n1", "content": "Refresh tokens live 14 days"})
@@ -89,10 +90,14 @@ def _update(session: SessionCore, args: _NoteChange, origin: Origin) -> Operatio
     return OperationResult(text + change.note, {"id": id, "recorded": bool(change)})
 
 
-@operation("notes.remove", _ThatNote, example={"id": "n1"})
-def _remove(session: SessionCore, args: _ThatNote, origin: Origin) -> OperationResult:
-    """Remove a note; the log keeps it."""
-    return remove_from_section(session, origin, "note", lambda state: _resolve(state, args.id), NoteRemove)
+@operation("notes.remove", _TheseNotes, example={"id": "n1"})
+def _remove(session: SessionCore, args: _TheseNotes, origin: Origin) -> OperationResult:
+    """Remove notes; the log keeps them."""
+
+    def pick(state: HudState) -> Sequence[Note]:
+        return resolve_items(state.notes.items, args.id, "note", lambda note: note.content)
+
+    return remove_from_section(session, origin, "note", pick, NoteRemove, several=not isinstance(args.id, str))
 
 
 @alias("hud_note", _HudNote, writes=True, example={"note": "Refresh tokens live 7 days"})

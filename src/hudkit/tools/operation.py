@@ -32,6 +32,13 @@ AnyText = Annotated[str, Meta(max_length=MAX_TEXT_BYTES)]
 ShortText = Annotated[str, Meta(max_length=64)]
 """A name of ours."""
 
+OneText = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT_BYTES, extra_json_schema={"pattern": r"\S"})]
+"""A text that says something, beside a list in a union: msgspec 0.22 confuses a pattern there with the list's limits
+and writes to memory that is not its own. `convert_arguments` checks what the schema says."""
+
+TextOrTexts = OneText | Annotated[tuple[Text, ...], Meta(min_length=1, max_length=MAX_VALUES)]
+"""One text or a list of them: each entry is recorded, all of them or none."""
+
 Texts = Annotated[tuple[Text, ...], Meta(max_length=MAX_VALUES)]
 
 

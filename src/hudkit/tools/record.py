@@ -56,41 +56,83 @@ def record(session: SessionCore, origin: Origin, decide: Callable[[HudState], Se
 
 
 def add_to_section(
-    session: SessionCore, origin: Origin, section: str, noun: str, payload: Payload
+    session: SessionCore, origin: Origin, section: str, noun: str, texts: str | Sequence[str], payload: _Payload
 ) -> OperationResult:
-    """Add an item to a section and return the answer; a text that is there already is not added again.
+    """Add an item to a section for each text and return the answer; one that is there already is not added again.
 
-    The answer's `data` has `id` and `recorded`.
+    The answer's `data` has `id` and `recorded`; of a list also `ids`.
     """
-    change = record(session, origin, lambda _: (payload,))
-    words = next(value for value in msgspec.structs.astuple(change.payloads[0]) if value)
-    item = item_with_text(change.after, section, str(words))
-    text = f"Added {noun} {item.id}: {quote(item.words)}." if change else f"Already there: {noun} {item.id}."
-    return OperationResult(text + change.note, {"id": item.id, "recorded": bool(change)})
+    several = not isinstance(texts, str)
+    change = record(session, origin, lambda _: [payload(text) for text in as_texts(texts)])
+    # Read from what was recorded: a secret in the text was replaced.
+    words = [next(str(value) for value in msgspec.structs.astuple(each) if value) for each in change.payloads]
+    items = [item_with_text(change.after, section, each) for each in words]
+    before = {item.id for item in getattr(change.before, section)}
+    added = list({item.id: item for item in items if item.id not in before}.values())
+    present = list({item.id: item for item in items if item.id in before}.values())
+    if not several:
+        added_one = f"Added {noun} {items[0].id}{stored_words(change, items[0].words)}."
+        text = added_one if change else f"Already there: {noun} {items[0].id}."
+    else:
+        text = " ".join(
+            f"{verb} {noun}s {listed}."
+            for verb, listed in (("Added", quoted_items(added)), ("Already there:", quoted_items(present)))
+            if listed
+        )
+    return OperationResult(text + change.note, recorded_ids([item.id for item in items], change, several=several))
+
+
+def stored_words(change: RecordedChange, words: str) -> str:
+    """Return what a confirmation repeats of a text: nothing, as the call has it, unless something else was stored."""
+    return f": {quote(words)}" if change.note else ""
+
+
+_Payload = Callable[[str], Payload]
+
+
+def as_texts(texts: str | Sequence[str]) -> Sequence[str]:
+    """Return one text or several as several."""
+    return (texts,) if isinstance(texts, str) else texts
+
+
+def quoted_items(items: Sequence[SectionItem], text: Callable[[SectionItem], str] = lambda item: item.words) -> str:
+    """Return items as an answer names them: id and text of each."""
+    return "; ".join(
+        f"{id_text(item.id)} {quote(text(item))}" if text(item) != item.id else id_text(item.id) for item in items
+    )
+
+
+def recorded_ids(ids: Sequence[str], change: RecordedChange, *, several: bool) -> dict[str, object]:
+    """Return the data of an answer: the id and whether something was recorded; of a list also all ids."""
+    data: dict[str, object] = {"id": ids[0], "recorded": bool(change)}
+    return {**data, "ids": list(dict.fromkeys(ids))} if several else data
 
 
 def remove_from_section(
     session: SessionCore,
     origin: Origin,
     noun: str,
-    pick: Callable[[HudState], SectionItem],
-    payload: Callable[[str], Payload],
-    text: Callable[[SectionItem], str] = lambda item: item.words,
+    pick: Callable[[HudState], Sequence[SectionItem]],
+    payload: _Payload,
     *,
+    several: bool = False,
     verb: str = "Removed",
 ) -> OperationResult:
-    """Remove the item that `pick` finds, and return the answer; its `data` has `id` and `recorded`."""
+    """Remove the items that `pick` finds, all or none, and return the answer, with data as `add_to_section`."""
     gone: list[SectionItem] = []
 
-    def decide(state: HudState) -> tuple[Payload, ...]:
-        gone[:] = [pick(state)]
-        return (payload(gone[0].id),)
+    def decide(state: HudState) -> Sequence[Payload]:
+        gone[:] = pick(state)
+        return [payload(item.id) for item in gone]
 
     change = record(session, origin, decide)
     item = gone[0]
-    words = text(item)
-    quoted = f": {quote(words)}" if words != item.id else ""
-    return OperationResult(f"{verb} {noun} {id_text(item.id)}{quoted}.", {"id": item.id, "recorded": bool(change)})
+    if several:
+        text = f"{verb} {noun}s {quoted_items(gone)}."
+    else:
+        quoted = f": {quote(item.words)}" if item.words != item.id else ""
+        text = f"{verb} {noun} {id_text(item.id)}{quoted}."
+    return OperationResult(text, recorded_ids([item.id for item in gone], change, several=several))
 
 
 def item_with_text(state: HudState, section: str, words: str) -> SectionItem:

@@ -1,7 +1,8 @@
-"""Which item is meant: by its id, its exact text, its place, or a part of its text that no other has."""
+"""Which item is meant: by its id, its exact text, its place, a part of its text, or words that no other has."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, TypeVar
 
@@ -11,11 +12,17 @@ from hudkit.errors import OperationError
 from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.items import SectionItem
 from hudkit.tools.answer_text import id_text, quote
-from hudkit.tools.operation import MAX_TEXT_BYTES
+from hudkit.tools.operation import MAX_TEXT_BYTES, MAX_VALUES, OneText
 
 _MAX_CANDIDATES = 5
 
 ItemName = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT_BYTES, pattern=r"\S")]
+
+OneItem = OneText
+"""The name of an item where a list of names is taken as well."""
+
+ItemNames = OneItem | Annotated[tuple[ItemName, ...], Meta(min_length=1, max_length=MAX_VALUES)]
+"""One item or a list of them."""
 
 I = TypeVar("I", bound=SectionItem)  # noqa: E741
 
@@ -44,6 +51,7 @@ def resolve_item(
     part = asked.strip().casefold()
     matches = [item for item in items if item.id.casefold() == part]
     matches = matches or [item for item in items if part in text(item).casefold()]
+    matches = matches or _with_most_words(items, asked, noun, text)
     if len(matches) == 1:
         return matches[0]
     if not matches:
@@ -53,6 +61,63 @@ def resolve_item(
         hint=f"It could be {_candidates(matches, text)}.",
         candidates=[item.id for item in matches[:_MAX_CANDIDATES]],
     )
+
+
+_WORD = re.compile(r"[^\W_]+")
+_SAYS_NOTHING = frozenset(
+    (
+        "a", "about", "an", "and", "are", "entry", "for", "id", "in", "is", "item", "my", "of", "on", "one", "or",
+        "our", "that", "the", "this", "to", "with",
+    )
+)  # fmt: skip
+_MIN_STEM = 4
+"""Letters from which on the beginning of a word stands for it: `upload` for `uploads`."""
+
+_MIN_SHARE = 0.5
+"""Of the words of a name that an item must have: half of a name may be somebody's own wording, less is a guess."""
+
+
+def _with_most_words(items: Sequence[I], name: str, noun: str, text: Callable[[I], str]) -> list[I]:
+    """The items that share most words with a name, where they share enough.
+
+    `staging_port` names "The staging port is 8443", where no other item has both words.
+    """
+    of_noun = {word.removesuffix("s") for word in noun.casefold().split()}
+    words = [word for word in _words(name) if word not in _SAYS_NOTHING and word.removesuffix("s") not in of_noun]
+    scores = [sum(_has_word(_words(text(item)), word) for word in words) for item in items]
+    best = max(scores, default=0)
+    if not best or best < _MIN_SHARE * len(words):
+        return []
+    return [item for item, score in zip(items, scores, strict=True) if score == best]
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def _has_word(words: Sequence[str], wanted: str) -> bool:
+    if wanted in words:
+        return True
+    if wanted.isdecimal():
+        return False
+    return any(
+        min(len(word), len(wanted)) >= _MIN_STEM and (word.startswith(wanted) or wanted.startswith(word))
+        for word in words
+    )
+
+
+def resolve_items(
+    items: Sequence[I],
+    names: str | int | Sequence[str | int],
+    noun: str,
+    text: Callable[[I], str],
+    *,
+    places: bool = False,
+) -> list[I]:
+    """Return the items that one name or several name, each once. Raises `OperationError` as `resolve_item` does."""
+    listed = (names,) if isinstance(names, str | int) else names
+    matching = [resolve_item(items, name, noun, text, places=places) for name in listed]
+    return list({item.id: item for item in matching}.values())
 
 
 def _unknown_item(items: Sequence[I], name: str | int, noun: str, text: Callable[[I], str]) -> OperationError:

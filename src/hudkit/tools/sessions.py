@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from hudkit.compose import visible
 from hudkit.errors import HudkitError, OperationError
 from hudkit.hud import SessionCore
 from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key
@@ -57,7 +58,7 @@ class _CompareArguments(OperationArguments, frozen=True):
 
 @reading("summary", EmptyArguments)
 def _summary(session: SessionCore, _: EmptyArguments) -> OperationResult:
-    """Count what there is: sessions, projects and messages, by host."""
+    """Count what there is: sessions, projects and messages, by host; and the todos of this session."""
     past = transcripts_of(session)
     rows = past.sessions()
     hosts = Counter(row.host for row in rows)
@@ -72,6 +73,10 @@ def _summary(session: SessionCore, _: EmptyArguments) -> OperationResult:
     lines.append(
         f"\n{len(rows):,} sessions, {projects:,} projects, {counts.get('messages', 0):,} messages searchable."
     )
+    data["todos"] = dict(Counter(todo.status for todo in session.state.todos.items))
+    if data["todos"]:
+        counted = ", ".join(f"{count} {visible(status)}" for status, count in data["todos"].items())
+        lines.append(f"Todos of this session: {counted} (todos.list).")
     lines += [f"- {id_text(host)}: {what}" for host, what in past.problems.items()]
     if past.problems:
         data["problems"] = dict(past.problems)

@@ -22,13 +22,14 @@ from hudkit.tools.operation import (
     OperationCall,
     OperationResult,
     Text,
+    TextOrTexts,
     alias,
     operation,
     reading,
     section_listing,
 )
-from hudkit.tools.record import add_to_section, record, remove_from_section
-from hudkit.tools.resolve_item import ItemName, resolve_item
+from hudkit.tools.record import add_to_section, record, recorded_ids, remove_from_section
+from hudkit.tools.resolve_item import ItemName, OneItem, resolve_item, resolve_items
 
 StepName = Annotated[
     ItemName | int,
@@ -37,7 +38,7 @@ StepName = Annotated[
 
 
 class _NewStep(OperationArguments, frozen=True):
-    description: Annotated[Text, Meta(description="What is to be done.")]
+    description: Annotated[TextOrTexts, Meta(description="What is to be done; of a list, each is a step.")]
 
 
 class _StepChange(OperationArguments, frozen=True):
@@ -45,16 +46,17 @@ class _StepChange(OperationArguments, frozen=True):
     description: Annotated[Text, Meta(description="What is to be done instead.")]
 
 
-class _ThatStep(OperationArguments, frozen=True):
-    id: StepName
+class _TheseSteps(OperationArguments, frozen=True):
+    id: Annotated[
+        OneItem | int | Annotated[tuple[ItemName | int, ...], Meta(min_length=1, max_length=MAX_VALUES)],
+        Meta(description="The step, or a list of steps: id, place (from 1), text, or words that no other has."),
+    ]
 
 
 class _Order(OperationArguments, frozen=True):
     ids: Annotated[
-        tuple[ItemName | int, ...],
+        OneItem | int | Annotated[tuple[ItemName | int, ...], Meta(min_length=1, max_length=MAX_VALUES)],
         Meta(
-            min_length=1,
-            max_length=MAX_VALUES,
             description="Steps by id, place or text, in their new order; steps that are not named follow behind.",
         ),
     ]
@@ -73,6 +75,10 @@ def _resolve(state: HudState, name: str | int) -> PlannedStep:
     return resolve_item(state.steps.items, name, "step", lambda step: step.description, places=True)
 
 
+def _resolve_all(state: HudState, names: str | int | Sequence[str | int]) -> list[PlannedStep]:
+    return resolve_items(state.steps.items, names, "step", lambda step: step.description, places=True)
+
+
 @reading("steps.list", PageArguments)
 def _list(session: SessionCore, args: PageArguments) -> OperationResult:
     """List the steps in their order, those that are done included."""
@@ -81,8 +87,8 @@ def _list(session: SessionCore, args: PageArguments) -> OperationResult:
 
 @operation("steps.add", _NewStep, example={"description": "Write the tests"})
 def _add(session: SessionCore, args: _NewStep, origin: Origin) -> OperationResult:
-    """Add a step at the end. An open step with the same text is not added twice."""
-    return add_to_section(session, origin, "steps", "step", StepAdd(args.description))
+    """Add steps at the end. An open step with the same text is not added twice."""
+    return add_to_section(session, origin, "steps", "step", args.description, StepAdd)
 
 
 @operation("steps.update", _StepChange, example={"id": "s2", "description": "Write the tests first"})
@@ -108,20 +114,24 @@ def _update(session: SessionCore, args: _StepChange, origin: Origin) -> Operatio
     return OperationResult(text + change.note, {"id": id, "recorded": bool(change)})
 
 
-@operation("steps.complete", _ThatStep, example={"id": "s1"})
-def _complete(session: SessionCore, args: _ThatStep, origin: Origin) -> OperationResult:
-    """Mark a step as done; the answer names the next open one."""
+@operation("steps.complete", _TheseSteps, example={"id": "s1"})
+def _complete(session: SessionCore, args: _TheseSteps, origin: Origin) -> OperationResult:
+    """Mark steps as done; the answer names the next open one."""
     done: list[PlannedStep] = []
 
     def decide(state: HudState) -> Sequence[Payload]:
-        done[:] = [_resolve(state, args.id)]
-        return (StepComplete(done[0].id),)
+        done[:] = _resolve_all(state, args.id)
+        return [StepComplete(step.id) for step in done]
 
     change = record(session, origin, decide)
-    step, left = done[0], change.after.steps.open
+    several = isinstance(args.id, tuple)
+    left = change.after.steps.open
     following = f" Next: {left[0].id} {quote(left[0].description)}." if left else " No step is open."
-    data = {"id": step.id, "recorded": bool(change), "next": left[0].id if left else None}
-    return OperationResult(f"{'Completed' if change else 'Already done:'} step {step.id}.{following}", data)
+    data = {**recorded_ids([step.id for step in done], change, several=several), "next": left[0].id if left else None}
+    ids = ", ".join(step.id for step in done)
+    return OperationResult(
+        f"{'Completed' if change else 'Already done:'} step{'s' if several else ''} {ids}.{following}", data
+    )
 
 
 @operation("steps.reorder", _Order, example={"ids": ["s3", "s1"]})
@@ -130,10 +140,11 @@ def _reorder(session: SessionCore, args: _Order, origin: Origin) -> OperationRes
 
     def decide(state: HudState) -> Sequence[Payload]:
         # All are resolved before one is moved: a wrong name moves none.
-        ids = [_resolve(state, name).id for name in args.ids]
+        names = args.ids if isinstance(args.ids, tuple) else (args.ids,)
+        ids = [_resolve(state, name).id for name in names]
         twice = next((id for n, id in enumerate(ids) if id in ids[:n]), None)
         if twice is not None:
-            raise OperationError(f'"ids" names step {twice} twice', hint="Name each step once.")
+            raise OperationError(f'"items" names step {twice} twice', hint="Name each step once.")
         return (StepReorder(tuple(ids)),)
 
     change = record(session, origin, decide)
@@ -145,10 +156,13 @@ def _reorder(session: SessionCore, args: _Order, origin: Origin) -> OperationRes
     )
 
 
-@operation("steps.remove", _ThatStep, example={"id": "s1"})
-def _remove(session: SessionCore, args: _ThatStep, origin: Origin) -> OperationResult:
-    """Remove a step that is not to be done."""
-    return remove_from_section(session, origin, "step", lambda state: _resolve(state, args.id), StepRemove)
+@operation("steps.remove", _TheseSteps, example={"id": "s1"})
+def _remove(session: SessionCore, args: _TheseSteps, origin: Origin) -> OperationResult:
+    """Remove steps that are not to be done."""
+    several = isinstance(args.id, tuple)
+    return remove_from_section(
+        session, origin, "step", lambda state: _resolve_all(state, args.id), StepRemove, several=several
+    )
 
 
 @alias("hud_step", _HudStep, writes=True, example={"step": "Write the tests"})

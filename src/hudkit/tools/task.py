@@ -13,7 +13,7 @@ from hudkit.log.payloads import Payload, TaskClear, TaskSet, TaskUpdate
 from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.items import ItemMark
 from hudkit.sections.state import HudState
-from hudkit.tools.answer_text import origin_tags, quote, row_lines
+from hudkit.tools.answer_text import origin_tags, row_lines
 from hudkit.tools.operation import (
     AnswerRow,
     EmptyArguments,
@@ -25,7 +25,7 @@ from hudkit.tools.operation import (
     reading,
     section_listing,
 )
-from hudkit.tools.record import record
+from hudkit.tools.record import record, stored_words
 
 
 class _Described(OperationArguments, frozen=True):
@@ -93,5 +93,6 @@ def _set_description(
     change = record(session, origin, decide)
     if not change:
         return OperationResult("The task is so already.", {"id": "task", "recorded": False})
-    text = f"{'Updated' if change.before.task else 'Set'} the task: {quote(change.after.task.description)}."
+    verb = "Updated" if change.before.task else "Set"
+    text = f"{verb} the task{stored_words(change, change.after.task.description)}."
     return OperationResult(text + change.note, {"id": "task", "recorded": True})

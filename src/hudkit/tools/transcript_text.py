@@ -23,6 +23,7 @@ from hudkit.transcripts.transcript import (
     Message,
     TextPart,
     ToolPart,
+    Transcript,
 )
 
 if TYPE_CHECKING:
@@ -94,9 +95,11 @@ def host_session_id(session: SessionCore) -> str:
 def resolve_session_id(session: SessionCore, args: SessionArguments) -> str:
     """Return the session that is asked about. Raises `OperationError` where its beginning fits several."""
     asked = (args.session or args.sessionId).strip()
-    if not asked:
-        return host_session_id(session)
     past = transcripts_of(session)
+    if not asked:
+        # Where no conversation is kept, as of a client of MCP, what the log has of the session can be read.
+        own = (host_session_id(session), session.id)
+        return next(filter(past.has_session, own), own[0])
     ids = [row.id for row in past.sessions()]
     if asked in ids:
         return asked
@@ -126,6 +129,24 @@ def id_cell(id: str) -> str:
     # In backticks nothing is escaped, so that a copied id is the id.
     plain = all(char.isalnum() or char in "-_.:#/@%" for char in id)
     return f"`{id}`" if id and plain and id.isascii() else table_cell(id)
+
+
+SHORT_ID_CHARS = 10
+"""Characters of the end of a message's id by which answers name it: hosts' ids begin with the time."""
+
+
+def short_message_id(id: str) -> str:
+    """Return the end of a message's id, which `resolve_message_id` finds again; a short id as it is."""
+    return id if len(id) <= SHORT_ID_CHARS + 4 else id[-SHORT_ID_CHARS:]
+
+
+def resolve_message_id(transcript: Transcript, session_id: str, asked: str) -> str:
+    """Return the id of the message that an id or the end of one names; what names none or several, as it is."""
+    if len(asked) != SHORT_ID_CHARS:
+        return asked
+    ids = [message.id for message in transcript.messages(session_id)]
+    alike = [id for id in ids if id.endswith(asked)]
+    return alike[0] if asked not in ids and len(alike) == 1 else asked
 
 
 def utc_minute(stamp: int) -> str:

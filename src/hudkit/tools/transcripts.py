@@ -28,6 +28,7 @@ from hudkit.tools.transcript_text import (
     input_line,
     markdown_table,
     message_words,
+    resolve_message_id,
     resolve_session_id,
     transcripts_of,
     utc_minute,
@@ -62,7 +63,7 @@ class _MessagesArguments(SessionArguments, frozen=True):
 
 
 class _MessageArguments(SessionArguments, frozen=True):
-    id: Annotated[Text, Meta(description="The message's id.")] = ""
+    id: Annotated[Text, Meta(description="The message's id, or the end of it that `search` shows.")] = ""
     messageId: Annotated[AnyText, Meta(description="The same as id.")] = ""
     tools: Annotated[bool, Meta(description="Also what its calls gave back.")] = True
     offset: Offset = 0
@@ -88,6 +89,8 @@ def _messages(session: SessionCore, args: _MessagesArguments) -> OperationResult
     transcript, row = transcripts_of(session).find(id)
     if args.before and args.after:
         raise OperationError('"before" and "after" exclude each other', hint="Give one of them.")
+    before, after = (resolve_message_id(transcript, id, each) for each in (args.before, args.after))
+    args = msgspec.structs.replace(args, before=before, after=after)
     page, more = _page(transcript.messages(id, after=args.after), args)
     room = TokenRoom(args.tokens)
     newest_first = list(page) if args.after else list(page)[::-1]
@@ -147,6 +150,7 @@ def _message(session: SessionCore, args: _MessageArguments) -> OperationResult:
         raise OperationError('message needs the argument "id"', hint="`messages` and `search` tell the ids.")
     id = resolve_session_id(session, args)
     transcript, _ = transcripts_of(session).find(id)
+    wanted = resolve_message_id(transcript, id, wanted)
     message = next((each for each in transcript.messages(id) if each.id == wanted), None)
     if message is None:
         raise OperationError(
@@ -204,11 +208,15 @@ def _compactions(session: SessionCore, args: _CompactionsArguments) -> Operation
     receipts_by_message = _receipts_of(session, id)
     if not args.read:
         rows = []
+        previous = ""
         for n, (message, auto, before) in enumerate(summaries, 1):
             receipt = receipts_by_message.get(message.id)
             how = "automatic" if auto else "asked for"
             told_of = (TRIGGER_WORDS.get(receipt.trigger, how), token_figures(receipt)) if receipt else (how, "")
-            rows.append((n, utc_minute(message.created), *told_of, before, message_words(message).lstrip("# \n")))
+            words = message_words(message)
+            preview = _new_lines(words, previous).lstrip("# \n")
+            previous = words
+            rows.append((n, utc_minute(message.created), *told_of, before, preview))
         head = ("read", "at (UTC)", "how", "tokens", "messages before", "summary")
         lines = (
             [f"Compactions ({len(summaries)})", "", *markdown_table(head, rows)] if rows else ["Compactions: none"]
@@ -234,6 +242,12 @@ def _compactions(session: SessionCore, args: _CompactionsArguments) -> Operation
         f"{title}\n\n{text}",
         {"session": id, "summary": without_secrets(message_words(message))[:20_000], "next": following},
     )
+
+
+def _new_lines(summary: str, previous: str) -> str:
+    """Return the lines of a summary that the one before does not have, all of it where there are none."""
+    before = {line.strip() for line in previous.splitlines()}
+    return "\n".join(line for line in summary.splitlines() if line.strip() not in before) or summary
 
 
 @reading("plans", _PlansArguments, example={"read": "watering"})

@@ -8,6 +8,7 @@ import msgspec
 
 from hudkit.hud import SessionCore
 from hudkit.hud.window_usage import WindowUsage, window_usage
+from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS
 from hudkit.tools.answer_text import id_text
 from hudkit.tools.operation import OperationResult, reading
 from hudkit.tools.transcript_text import (
@@ -86,7 +87,7 @@ def _share(value: float | None) -> float | None:
 
 def _headline(window: WindowUsage) -> str:
     usage = window.usage
-    size = f"{usage.limit_tokens:,} tokens{' (assumed)' if usage.source == 'assumed' else ''}"
+    size = f"{usage.limit_tokens:,} tokens{f' ({usage.source})' if usage.source in UNCERTAIN_WINDOWS else ''}"
     if usage.used_tokens is None:
         return f"Usage is unknown until the next report; the window has {size}."
     return f"{round(usage.percent or 0, 1):g} % in use: {usage.used_tokens:,} of {size} ({usage.band.value})."

@@ -19,6 +19,7 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -79,6 +80,8 @@ _SCHEMA = Schema(
     keeps_copy=False,
 )
 
+_Record = TypeVar("_Record", Message, SessionRow)
+
 _PAGE = 100  # messages of one read
 _MAX_SKIPPED = 1_000
 
@@ -120,7 +123,7 @@ class ConversationStore:
 
     @property
     def skipped(self) -> tuple[UnreadableRecord, ...]:
-        """Return the messages that could not be read so far."""
+        """Return the messages and sessions that could not be read so far."""
         return tuple(self._skipped.values())
 
     # -- writing -----------------------------------------------------------------------------------------------
@@ -194,25 +197,26 @@ class ConversationStore:
         """Return all sessions, oldest first; of those with the same id of one host, the one that is meant."""
         meant: dict[tuple[str, str], SessionRow] = {}
         with self._reading() as db:
-            sql = "SELECT body FROM sessions ORDER BY (host = ? AND directory = ?), updated, key"
+            sql = "SELECT id, body FROM sessions ORDER BY (host = ? AND directory = ?), updated, key"
             bodies = db.execute(sql, (self._host, self._directory)).fetchall() if db is not None else ()
-        for (body,) in bodies:
-            row = msgspec.json.decode(body, type=SessionRow)
-            meant[row.host, row.id] = row  # the last one counts: our own, else the newest
+        for id, body in bodies:
+            row = self._row(id, body)
+            if row is not None:
+                meant[row.host, row.id] = row  # the last one counts: our own, else the newest
         return tuple(sorted(meant.values(), key=lambda row: row.created))
 
     def session(self, session_id: str) -> SessionRow | None:
         """Return one session, `None` for an unknown id."""
         with self._reading() as db:
-            row = self._find(db, session_id)
+            stored = self._find(db, session_id)
             held = self._held.get(session_id)
-        if row is not None:
-            return msgspec.json.decode(row[1], type=SessionRow)
-        return held[0] if held is not None else None
+        row = self._row(session_id, stored[1]) if stored is not None else None
+        return held[0] if row is None and held is not None else row
 
     def messages(self, session_id: str, *, after: str = "") -> Iterator[Message]:
         """Return a session's messages in the order in which they were first seen, from behind the one `after`."""
-        held = {message.id: message for message in self._held[session_id][1]} if session_id in self._held else {}
+        with self._lock:  # another thread may let go of them
+            held = {message.id: message for message in self._held.get(session_id, (None, ()))[1]}
         position, started = -1, not after
         while True:
             with self._reading() as db:
@@ -264,9 +268,10 @@ class ConversationStore:
         sql = "SELECT key, body FROM sessions WHERE host = ? AND directory = ? AND id = ?"
         stored = db.execute(sql, name).fetchone()
         if stored is not None:
-            before = msgspec.json.decode(stored[1], type=SessionRow)
-            # The first words are its title: those of a later window are not.
-            row = replace(row, title=before.title or row.title, created=before.created or row.created)
+            before = self._row(row.id, stored[1])
+            if before is not None:
+                # The first words are its title: those of a later window are not.
+                row = replace(row, title=before.title or row.title, created=before.created or row.created)
         db.execute(
             """INSERT INTO sessions (host, directory, id, updated, body) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (host, directory, id) DO UPDATE SET updated = excluded.updated, body = excluded.body""",
@@ -294,11 +299,19 @@ class ConversationStore:
             db.execute("UPDATE sessions SET bytes = ? WHERE key = ?", (total, key))
 
     def _message(self, id: str, body: bytes) -> Message | None:
+        return self._decoded("messages", id, body, Message)
+
+    def _row(self, id: str, body: bytes) -> SessionRow | None:
+        return self._decoded("sessions", id, body, SessionRow)
+
+    def _decoded(self, table: str, id: str, body: bytes, kind: type[_Record]) -> _Record | None:
+        """What a row holds; `None` where it is damaged: the others can be read all the same."""
         try:
-            return msgspec.json.decode(body, type=Message)
-        except msgspec.MsgspecError as error:
-            if len(self._skipped) < _MAX_SKIPPED:
-                self._skipped[id] = UnreadableRecord("messages", id, str(error))
+            return msgspec.json.decode(body, type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
+            with self._lock:
+                if len(self._skipped) < _MAX_SKIPPED:
+                    self._skipped[id] = UnreadableRecord(table, id, str(error))
             return None
 
     @contextmanager

@@ -94,6 +94,9 @@ def _read_plan_bytes(folder: Path, name: str) -> bytes | None:
 
 
 MAX_EXPORT_BYTES = 64 * 1024 * 1024
+PLAIN_SECTIONS = frozenset({"currentTask", "keyDecisions", "nextSteps"})
+"""Keys of which a session file of plain sections has at least one (000, section 3.2: a file for each)."""
+
 _EXPORT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}\.json")
 
 
@@ -143,6 +146,6 @@ def read_export(folder: Path, name: str) -> dict[str, Any]:
         facts = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
         raise TranscriptError(f"the exported session is broken JSON: {error}"[:200]) from None
-    if not isinstance(facts, dict) or facts.get("kind") != "hudkit-session":
+    if not isinstance(facts, dict) or not (facts.get("kind") == "hudkit-session" or PLAIN_SECTIONS & facts.keys()):
         raise TranscriptError("the file is not an exported session", hint="`export` writes them.")
     return facts

@@ -304,16 +304,18 @@ async def test_a_summary_that_no_model_wrote(tmp_path: Path, watched: Watched) -
 
 
 async def test_a_pruning_is_an_event_of_the_agent(tmp_path: Path, watched: Watched) -> None:
-    steps = [uses(ScriptedCall("bash", {"command": f"yes {n} | head -c 24000"})) for n in range(8)]
-    rules = LoopSettings(protect=100, minimum=100, compact=False)
-    model = InProcessModel([*steps, says("done")], window=Window(60_000, 1_000, None, "user"))
+    turns = [(uses(ScriptedCall("bash", {"command": f"yes {n} | head -c 24000"})), says("done")) for n in range(12)]
+    rules = LoopSettings(prune=True, protect=100, minimum=100, compact=False)
+    model = InProcessModel([reply for turn in turns for reply in turn], window=Window(60_000, 1_000, None, "user"))
     allowed = (PermissionRule("bash", "*", "allow"),)
     hud = [("hud", hud_plugin(tmp_path / "data" / "hudkit.db"))]
     async with session(
         tmp_path, model, watched.telemetry(), plugins=hud, settings=rules, permissions=allowed
     ) as loop:
-        await loop.prompt("go")
-    events = [event for event in watched.named("invoke_agent build")[0].events if event.name == "hudkit.pruning"]
+        for number in range(12):
+            await loop.prompt(f"go on, {number}")
+    spans = watched.named("invoke_agent build")
+    events = [event for span in spans for event in span.events if event.name == "hudkit.pruning"]
     assert events and sum(int(dict(event.attributes or {})["hudkit.pruning.calls"]) for event in events) >= 1  # type: ignore[arg-type]
 
 

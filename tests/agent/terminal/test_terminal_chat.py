@@ -138,7 +138,7 @@ def test_undo_model_compact_resume(desk: Desk, tmux: Tmux) -> None:
     say(tmux, "/model script:../other.jsonl", "The model is script:other.jsonl.")
     say(tmux, "Five", "From the other.")
     say(tmux, "/model nonsense", "'nonsense' is not a model")
-    say(tmux, "/resume", "*  1  ", "One")
+    say(tmux, "/resume", "*  1  ", "Three")
     say(tmux, "/quit", "code=0")
     desk.messages()
     tmux.run(desk.argv("chat", "--script", other))

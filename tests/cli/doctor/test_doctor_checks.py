@@ -21,6 +21,7 @@ from hudkit.cli.checks.check import CheckRow as Row
 from hudkit.cli.checks.check import good
 from hudkit.cli.checks.conflicting_plugins import OtherPlugin, known_clashes
 from hudkit.cli.checks.host_checks import KNOWN_GOOD
+from hudkit.daemon.socket_path import acquire_lock, start_failure
 from hudkit.hosts.mcp import client_install as mcp
 from hudkit.hosts.opencode.plugin_install import install
 from hudkit.log.stores.log_tables import LOG_MIGRATIONS
@@ -91,6 +92,12 @@ def test_no_database_at_all(home: Home, look: Look) -> None:
     assert odd(look("log", "log is whole")) == {"log": FAIL, "log is whole": FAIL}
 
 
+def test_a_log_that_was_removed_behind_its_mark(home: Home, look: Look) -> None:
+    home.db.unlink()
+    found = look("log", "log is whole")
+    assert odd(found) == {"log": FAIL} and "is gone" in found["log"].words
+
+
 def test_a_log_of_a_newer_version(home: Home, look: Look) -> None:
     with closing(sqlite3.connect(home.db)) as db:
         db.execute("PRAGMA user_version = 99")
@@ -113,6 +120,26 @@ def test_a_socket_that_gives_no_answer(home: Home, look: Look) -> None:
         one.bind(str(home.socket))
         one.listen(8)
         assert look("daemon")["daemon"].verdict is FAIL
+
+
+@pytest.mark.slow
+def test_a_daemon_that_hangs_is_named(home: Home, look: Look) -> None:
+    home.socket.parent.mkdir(mode=0o700)
+    lock = acquire_lock(home.socket)
+    assert lock is not None
+    with closing(socket.socket(socket.AF_UNIX)) as one:
+        one.bind(str(home.socket))
+        one.listen(8)
+        found = look("daemon")["daemon"]
+    os.close(lock)
+    assert found.verdict is FAIL and f"process {os.getpid()}) hangs" in found.words
+
+
+def test_why_the_last_daemon_could_not_start(home: Home, look: Look) -> None:
+    home.socket.parent.mkdir(mode=0o700)
+    start_failure(home.socket).write_text("the log is of a newer version\n")
+    found = look("daemon")["daemon"]
+    assert found.verdict is FAIL and "could not start: the log is of a newer version" in found.words
 
 
 def test_a_file_in_the_place_of_the_socket(home: Home, look: Look) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 
 import pytest
-from bench.pruning import KNOWN_WORSE, NEAR, OURS, Cell, cells
+from bench.pruning import NONE, OURS, WORST, Cell, cells
+from bench.pruning.policies import BY_PRICE, POLICIES
 from bench.pruning.sessions import SHAPES
 
 from campaigns import Campaign
@@ -25,45 +25,34 @@ def calls_of(shape: str) -> int:
 def test_the_price_of_pruning() -> None:
     """One test, so that the sessions are simulated once, however the tests are shared out."""
     found = cells(sorted(SHAPES, key=calls_of)[: COSTS.rounds])
-    ours_is_the_cheapest_or_near_it_in_every_cell_but_two(found)
-    it_is_never_dearer_than_no_pruning_by_more_than_a_hundredth(found)
-    if COSTS.rounds == len(SHAPES):
-        it_is_cheaper_than_no_pruning_on_the_whole(found)
-    it_breaks_prefixes_seldom(found)
-    ours_is_the_cheapest_on_every_shape(found)
-
-
-def ours_is_the_cheapest_or_near_it_in_every_cell_but_two(found: list[Cell]) -> None:
-    far = [
-        (cell.cache.name, cell.window, cell.shape, round(cell.ratio, 3)) for cell in found if cell.ratio > cell.most
-    ]
-    assert not far
     assert len(found) == 2 * 3 * COSTS.rounds
-    beyond = {(cell.cache.name, cell.window, cell.shape) for cell in found if cell.ratio > NEAR}
-    assert beyond <= KNOWN_WORSE.keys()
+    it_is_hardly_ever_dearer_than_no_pruning(found)
+    its_worst_is_better_than_that_of_rules_by_thresholds(found)
+    it_breaks_prefixes_seldom(found)
+    it_lets_little_be_fetched_again(found)
 
 
-def it_is_never_dearer_than_no_pruning_by_more_than_a_hundredth(found: list[Cell]) -> None:
-    assert max(cell.outcomes[OURS].price / cell.outcomes["none"].price for cell in found) <= 1.01
+def it_is_hardly_ever_dearer_than_no_pruning(found: list[Cell]) -> None:
+    ratios = [cell.ratio() for cell in found]
+    assert max(ratios) <= WORST
+    assert sum(ratio > 1.005 for ratio in ratios) <= len(ratios) / 20
+    assert sum(ratios) / len(ratios) < 1
 
 
-def it_is_cheaper_than_no_pruning_on_the_whole(found: list[Cell]) -> None:
-    to_none = [cell.outcomes[OURS].price / cell.outcomes["none"].price for cell in found]
-    assert sum(to_none) / len(to_none) < 0.9
+def its_worst_is_better_than_that_of_rules_by_thresholds(found: list[Cell]) -> None:
+    """They ask for no price, and cost up to four times the session without them."""
+    others = [name for name in POLICIES if name not in (NONE, OURS, BY_PRICE)]
+    for name in others:
+        assert max(cell.ratio() for cell in found) < max(cell.ratio(name) for cell in found), name
 
 
 def it_breaks_prefixes_seldom(found: list[Cell]) -> None:
     for cell in found:
         ours = cell.outcomes[OURS]
-        assert ours.breaks <= ours.calls / 4
+        assert ours.breaks <= ours.calls / 50
 
 
-def ours_is_the_cheapest_on_every_shape(found: list[Cell]) -> None:
-    """All windows and both caches together."""
-    for shape in {cell.shape for cell in found}:
-        prices: dict[str, float] = defaultdict(float)
-        for cell in found:
-            for policy, outcome in cell.outcomes.items():
-                prices[policy] += outcome.price * (cell.shape == shape)
-        ours = prices.pop(OURS)
-        assert ours <= NEAR * min(prices.values()), shape
+def it_lets_little_be_fetched_again(found: list[Cell]) -> None:
+    """Hardly more than without it: then, a compaction takes the outputs away."""
+    ours, none = (sum(cell.outcomes[name].fetched for cell in found) for name in (OURS, NONE))
+    assert ours <= none * 1.05

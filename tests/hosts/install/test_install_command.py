@@ -15,6 +15,7 @@ from hudkit.cli import install as installing
 from hudkit.cli import uninstall as uninstalling
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
+from hudkit.paths import user_config
 
 Command = Callable[..., tuple[int, str]]
 
@@ -73,6 +74,19 @@ def test_json_has_a_schema_and_every_step(home: Path, command: Command) -> None:
     assert "not installed here" in command(uninstalling, "opencode")[1]
 
 
+def test_what_is_on_is_said_with_the_key_that_turns_it(home: Path, command: Command) -> None:
+    config = user_config()
+    said = command(installing, "opencode")[1]
+    assert "  on  index of past transcripts     [memory] index = false turns it off\n" in said
+    assert " off  pruning of old tool outputs   [pruning] enabled = true turns it on\n" in said
+    assert said.endswith(f"The file for that is {config}.\n")
+    config.parent.mkdir(parents=True)
+    config.write_text("[pruning]\nenabled = true\n")
+    said = command(installing, "opencode")[1]
+    assert "  on  pruning of old tool outputs   [pruning] enabled = false turns it off\n" in said
+    assert "pruning" not in command(installing, "opencode", "--json")[1]
+
+
 @pytest.mark.slow
 def test_purging_leaves_nothing_and_ends_the_daemon(home: Path, command: Command) -> None:
     command(installing, "opencode")
@@ -87,6 +101,28 @@ def test_purging_leaves_nothing_and_ends_the_daemon(home: Path, command: Command
     assert (data / "hudkit.db").exists()
     command(uninstalling, "opencode", "--purge")
     assert not data.exists()
+
+
+def test_purging_takes_the_directories_that_were_made(
+    home: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = home / ".local/share/hudkit"
+    monkeypatch.setenv("HUDKIT_DATA", str(data))
+    command(installing, "opencode")
+    (data / "hudkit.db").touch()
+    command(uninstalling, "opencode")
+    assert (data / "hudkit.db").exists()
+    command(uninstalling, "opencode", "--purge")
+    assert list(home.iterdir()) == []
+
+
+def test_a_hint_is_printed_below_its_file(home: Path, command: Command) -> None:
+    (home / "dotfiles/.git").mkdir(parents=True)
+    (home / "dotfiles/opencode.json").write_text("{}")
+    (home / ".config/opencode").mkdir(parents=True)
+    (home / ".config/opencode/opencode.json").symlink_to(home / "dotfiles/opencode.json")
+    said = command(installing, "opencode")[1].splitlines()
+    assert "is in the repository" in said[2] and said[1].endswith(".config/opencode/opencode.json")
 
 
 def test_the_log_stays_while_another_configuration_uses_it(home: Path, command: Command) -> None:

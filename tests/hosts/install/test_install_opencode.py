@@ -13,10 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hudkit import __version__
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.jsonc import parse_jsonc
 from hudkit.hosts.installing.user_environment import check_interpreter, ephemeral_reason
-from hudkit.hosts.opencode.plugin_install import DAEMON_NEEDS, PluginTarget, install, read_installed, uninstall
+from hudkit.hosts.opencode.plugin_install import (
+    DAEMON_NEEDS,
+    PluginTarget,
+    install,
+    read_installed,
+    renew_plugin,
+    uninstall,
+)
+from hudkit.hosts.opencode.versions import installed_generations
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +59,37 @@ def test_a_home_without_opencode(home: Path, there: PluginTarget) -> None:
     baked = there.plugin.read_text()
     assert all(json.dumps(str(value)) in baked for value in (there.python, there.data, there.db, there.socket))
     uninstall(there)
-    assert (tree(home), folders(home)) == ({}, {".local", ".local/share"})
+    assert (tree(home), folders(home)) == ({}, set())
+
+
+def older(there: PluginTarget) -> str:
+    """Makes the installed plugin one of an older version; gives what it was."""
+    install(there)
+    now = there.plugin.read_text()
+    text = now.replace(f'"version": "{__version__}"', '"version": "0.0.1"').replace("const AGAIN_MS", "const OLD_MS")
+    there.plugin.write_text(text)
+    return now
+
+
+def test_a_plugin_that_an_upgrade_left_behind_is_written_anew(there: PluginTarget) -> None:
+    now = older(there)
+    assert renew_plugin(there.data, there.python) == there.plugin
+    assert there.plugin.read_text() == now
+    assert renew_plugin(there.data, there.python) is None
+
+
+def test_a_plugin_of_another_interpreter_or_version_stays(there: PluginTarget, tmp_path: Path) -> None:
+    assert renew_plugin(tmp_path, there.python) is None, "nothing is installed"
+    older(there)
+    before = there.plugin.read_bytes()
+    assert renew_plugin(there.data, "/another/python") is None
+    there.plugin.write_bytes(before.replace(b'"version": "0.0.1"', b'"version": "999.0"'))
+    assert renew_plugin(there.data, there.python) is None
+    there.plugin.write_text("// edited\n")
+    assert renew_plugin(there.data, there.python) is None
+    assert there.plugin.read_text() == "// edited\n"
+    there.plugin.unlink()
+    assert renew_plugin(there.data, there.python) is None
 
 
 def test_ours_is_private(there: PluginTarget) -> None:
@@ -61,7 +100,7 @@ def test_ours_is_private(there: PluginTarget) -> None:
         os.umask(old)
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (there.data, *there.data.rglob("*"))}
     assert {path for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)} == set()
-    assert {path.name for path in modes if path.is_file()} == {"hudkit.js", "opencode.json"}
+    assert {path.name for path in modes if path.is_file()} == {"hudkit.js", "opencode.json", "directory.json"}
 
 
 def test_a_commented_configuration_comes_back_byte_for_byte(home: Path, there: PluginTarget, config: Path) -> None:
@@ -119,6 +158,59 @@ def test_a_symbolic_link_stays_one(home: Path, there: PluginTarget, config: Path
     assert plugins(real) == [str(there.plugin)]
     uninstall(there)
     assert (config.readlink(), real.read_text()) == (real, '{"model": "a/b"}')
+
+
+def test_a_link_into_a_repository_is_told(home: Path, there: PluginTarget, config: Path) -> None:
+    real = home / "dotfiles/opencode/opencode.json"
+    real.parent.mkdir(parents=True)
+    real.write_text("{}")
+    config.symlink_to(real)
+    assert [step.hint for step in install(there, dry_run=True)] == ["", ""], "no repository"
+    (home / "dotfiles/.git").mkdir()
+    plugin, entry = install(there)
+    assert plugin.hint == "" and f"{real} is in the repository {home / 'dotfiles'}" in entry.hint
+    assert [step.hint for step in install(there)] == ["", ""], "nothing was changed again"
+
+
+@pytest.mark.parametrize("before", [None, "// none of ours\n"], ids=["no plugin yet", "an older plugin"])
+def test_a_configuration_that_cannot_be_written_is_told_the_line(
+    home: Path, there: PluginTarget, config: Path, before: str | None
+) -> None:
+    """Root may write what is read-only, but nobody beside a file whose name has no room for another character."""
+    unwritable = home / "store" / ("x" * 250)
+    unwritable.parent.mkdir()
+    unwritable.write_text("{}")
+    config.symlink_to(unwritable)
+    if before is not None:
+        there.plugin.parent.mkdir(parents=True)
+        there.plugin.write_text(before)
+    untouched = (tree(home), folders(home))
+    with pytest.raises(ConfigError, match="cannot be written") as told:
+        install(there)
+    assert f'Add "{there.plugin}" to its list "plugin"' in told.value.hint and "Nothing is left" in told.value.hint
+    assert (tree(home), folders(home)) == untouched
+    unwritable.write_text(json.dumps({"plugin": [str(there.plugin)]}))  # the user did so
+    assert [step.what for step in install(there)] == ["create" if before is None else "change", "keep"]
+    uninstalled = unwritable.read_bytes()
+    with pytest.raises(ConfigError, match="cannot be written") as told:
+        uninstall(there)
+    assert f'Take "{there.plugin}" out of its list' in told.value.hint
+    assert unwritable.read_bytes() == uninstalled and there.plugin.exists()
+    unwritable.write_text("{}")
+    uninstall(there)
+    assert not there.plugin.exists()
+
+
+def test_directories_of_the_user_stay(home: Path, there: PluginTarget, config: Path) -> None:
+    (home / ".local").mkdir()
+    install(there)
+    (there.data / "hudkit.db").touch()
+    uninstall(there)
+    assert tree(home).keys() == {".local/share/hudkit/hudkit.db", ".local/share/hudkit/install/directory.json"}
+    install(there)
+    (there.data / "hudkit.db").unlink()
+    uninstall(there)
+    assert folders(home) == {".config", ".config/opencode", ".local"}
 
 
 def test_a_file_with_two_names_keeps_both(home: Path, there: PluginTarget, config: Path) -> None:
@@ -205,8 +297,88 @@ def test_a_second_data_directory_is_refused(home: Path, there: PluginTarget, con
         install(there)
 
 
+def program(folder: Path, version: str, name: str = "opencode") -> None:
+    """A program that says its version, and nothing else."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\necho {version}\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("versions", "generations"),
+    [
+        ({}, set()),
+        ({"opencode": "1.18.33"}, {1}),
+        ({"opencode": "2.0.18"}, {2}),
+        ({"opencode": "opencode 10.1.0-beta"}, {2}),
+        ({"opencode": "1.18.33", "opencode2": "0.0.0-beta-18743"}, {1, 2}),
+        ({"opencode": "none"}, set()),
+    ],
+)
+def test_the_generations_that_are_there_are_seen(home: Path, versions: dict[str, str], generations: set[int]) -> None:
+    for name, version in versions.items():
+        program(home / "bin", version, name)
+    env = {"HOME": str(home), "PATH": str(home / "bin")}
+    assert installed_generations(env) == generations
+
+
+@pytest.mark.parametrize("project", [False, True], ids=["for the user", "for a project"])
+def test_opencode_2_gets_a_loader_file(home: Path, there: PluginTarget, config: Path, project: bool) -> None:
+    config.write_text('{"model": "a/b"}')
+    (home / "work").mkdir()
+    second = msgspec.structs.replace(there, generations=frozenset({1, 2}), project=home / "work" if project else None)
+    before = (tree(home), folders(home))
+    assert [step.what for step in install(second, dry_run=True)] == ["create", "create"]
+    assert (tree(home), folders(home)) == before
+    install(second)
+    place = "work/.opencode" if project else ".config/opencode"
+    loader = home / place / "plugins" / "hudkit.js"
+    assert f'export {{ default }} from "{there.plugin.as_uri()}";' in loader.read_text()
+    assert config.read_text() == '{"model": "a/b"}', "no entry: OpenCode 1 would load the plugin twice"
+    assert {step.what for step in install(second)} == {"keep"}
+    assert read_installed(there) is not None
+    uninstall(second)
+    assert (tree(home), folders(home)) == before
+
+
+def test_after_an_upgrade_to_opencode_2_the_entry_becomes_a_loader_file(
+    home: Path, there: PluginTarget, config: Path
+) -> None:
+    config.write_bytes(COMMENTED)
+    before = (tree(home), folders(home))
+    install(there)
+    second = msgspec.structs.replace(there, generations=frozenset({2}))
+    assert [step.what for step in install(second)] == ["keep", "create", "change"]
+    assert config.read_bytes() == COMMENTED
+    uninstall(there)
+    assert (tree(home), folders(home)) == before
+
+
+def test_a_plugin_of_our_name_is_left_alone(home: Path, there: PluginTarget, config: Path) -> None:
+    theirs = config.parent / "plugins" / "hudkit.js"
+    theirs.parent.mkdir()
+    theirs.write_text("export default {}\n")
+    before = tree(home)
+    with pytest.raises(ConfigError, match="is not ours"):
+        install(msgspec.structs.replace(there, generations=frozenset({2})))
+    install(there)
+    uninstall(there)
+    assert tree(home) == before
+
+
 BEFORE = st.sampled_from(
-    [b"", b"{}", b"{\n}", COMMENTED, b'{"plugin":[]}', b'\xef\xbb\xbf{\t"a":1}', b'{"plugin":["a"]}//x', b"\n"]
+    [
+        b"",
+        b"// mine",
+        b"\xef\xbb\xbf/* a\r\nb */\r\n",
+        b"{}",
+        b"{\n}",
+        COMMENTED,
+        b'{"plugin":[]}',
+        b'\xef\xbb\xbf{\t"a":1}',
+        b'{"plugin":["a"]}//x',
+        b"\n",
+    ]
 )
 
 

@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 from hudkit import Hud
 from hudkit.hosts.mcp import server
 from hudkit.hosts.mcp.session_binding import RequestSession, SessionBinding
+from hudkit.testing.assertions import calls_in
 from hudkit.tools import OPERATIONS
 
 pytestmark = pytest.mark.slow
@@ -70,9 +71,9 @@ def test_every_operation_answers_within_the_schema(hud: Hud, tmp_path: Path, mod
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        ({}, '"tool" is missing'),
-        ({"tool": "notes.ad", "args": {"content": "x"}}, 'hud({"tool": "notes.add"'),
-        ({"tool": "notes.add", "args": {"note": "x"}}, 'Did you mean "content"?'),
+        ({}, '"operation" is missing'),
+        ({"operation": "notes.ad", "text": "x"}, 'hud({"operation": "notes.add"'),
+        ({"operation": "notes.add", "txt": "x"}, 'Did you mean "text"?'),
         ({"tool": "notes.add", "args": {"content": ""}}, "Example: "),
     ],
 )
@@ -86,6 +87,26 @@ def test_an_agents_mistake_is_answered_with_a_right_call(
 
     talk(with_client, server(hud, project=tmp_path))
     assert hud.sessions() == ()
+
+
+def test_what_a_client_says_of_its_own_session_can_be_read_by_the_calls_that_are_named(
+    hud: Hud, tmp_path: Path
+) -> None:
+    async def with_client(client: Client) -> None:
+        for number in range(30):
+            note = f"note {number} " + "of many words " * 20
+            assert not (await client.call_tool("hud", {"operation": "notes.add", "text": note})).is_error
+        todo = [
+            ("memory", {"operation": name}) for name in ("messages", "compactions", "sessions", "search", "children")
+        ]
+        todo[3][1]["query"] = "note"
+        for router, arguments in todo:
+            done = await client.call_tool(router, arguments)
+            assert not done.is_error, text(done)
+            todo += [call for call in calls_in(text(done)) if call not in todo and len(todo) < 40]
+        assert any("before" in arguments for _, arguments in todo), "older ones were read, too"
+
+    talk(with_client, server(hud, project=tmp_path))
 
 
 def test_arguments_as_json_text_are_understood(hud: Hud, tmp_path: Path) -> None:
@@ -116,7 +137,7 @@ def test_resources(hud: Hud, tmp_path: Path, mode: str) -> None:
         assert templates == ["hud://session/{id}", "hud://session/{id}/json"]
         await client.call_tool("hud", task("# not a heading\u202e"))
         page = (await client.read_resource("hud://current")).contents[0].text
-        assert "\\# not a heading\\u202e\n" in page
+        assert "`# not a heading\\u202e`\n" in page
         facts = json.loads((await client.read_resource("hud://current/json")).contents[0].text)
         assert facts["session"] == session_of(hud)
         assert facts["sections"]["task"][0]["description"] == "# not a heading\u202e"
@@ -187,7 +208,7 @@ def test_an_earlier_task_of_the_project_is_offered_once(hud: Hud, tmp_path: Path
         page = (await client.read_resource("hud://current")).contents[0].text
         first = text(await client.call_tool("hud", {"tool": "snapshot"}))
         for words in (page, first):
-            assert 'hud({"tool": "task.resume", "args": {"session": "ses_1"}}) takes it up' in words
+            assert 'hud({"operation": "task.resume", "session": "ses_1"}) takes it up' in words
             assert "Secret plan" not in words
         assert "task.resume" not in text(await client.call_tool("hud", {"tool": "snapshot"}))
         taken = await client.call_tool("hud", {"tool": "task.resume", "args": {"session": "ses_1"}})

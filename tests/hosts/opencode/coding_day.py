@@ -62,16 +62,16 @@ def in_system(db: Path) -> list[tuple[str, list[str]]]:
 
 
 def hud(operation: str, **args: str) -> ScriptedCall:
-    return ScriptedCall("hud", {"tool": operation, "args": args})
+    return ScriptedCall("hud", {"operation": operation, **args})
 
 
 def day(project: Path, turns: int, with_hud: bool) -> Iterator[ScriptedReply]:
     """Turns of a coding session: reads, commands that succeed and fail, an edit, and what the agent notes down."""
     for turn in range(turns):
         notes = (
-            [hud("task.set", description="Port the report to the new API")]
+            [hud("task.set", text="Port the report to the new API")]
             if turn == 0
-            else [hud("decisions.record", summary=f"Column {turn} stays where it is, finance reads it by position")]
+            else [hud("decisions.record", text=f"Column {turn} stays where it is, finance reads it by position")]
         )
         yield uses(
             ScriptedCall("read", {"filePath": str(project / f"part_{turn % 4}.txt")}), text=f"Reading part {turn}."

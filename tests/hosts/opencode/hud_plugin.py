@@ -9,8 +9,8 @@ from pathlib import Path
 from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
 from plugin_clock import patient
 
-UNPRUNED = "[pruning]\nenabled = false\n"
-"""Settings for tests whose figures pruning would hide."""
+PRUNED = "[pruning]\nenabled = true\n"
+"""Settings with which old outputs leave the window, which they do not by default."""
 
 
 def written(

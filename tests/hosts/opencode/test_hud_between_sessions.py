@@ -66,14 +66,14 @@ def test_a_fork_takes_up_what_was_there_and_goes_its_own_way(
     assert typed(first) == ["one", "two, in the fork"]
     assert prefix_difference(source[-1], first, without_tail) == "", "what the source has cached serves the fork"
     assert hud_base(first) == hud_base(source[0])
-    common = ['Set the task: "Rename the parser".', 'Recorded decision d1: "Readers first".']
+    common = ["Set the task.", "Recorded decision d1."]
     theirs = delta_lines(source[-1])
-    assert (len(theirs), theirs[0], delta_carriers(source[-1])) == (2, "blocker: No key yet", ["tool"])
-    assert theirs[1].startswith("error: ")
+    assert theirs[:3] == ["task now: Rename the parser", "blocker: No key yet", "decision: Readers first"]
+    assert theirs[3].startswith("error: ") and delta_carriers(source[-1]) == ["tool", "tool"]
     assert (delta_lines(first), hud_tool_answers(first)) == (theirs, common)
     assert (delta_lines(second), hud_tool_answers(second)) == (
         theirs,
-        [*common, 'Recorded decision d2: "Writers first, in the fork".'],
+        [*common, "Recorded decision d2."],
     )
 
     tell(place / "hudkit.db", session, BlockerAdd("seen only in the first one"))
@@ -82,7 +82,7 @@ def test_a_fork_takes_up_what_was_there_and_goes_its_own_way(
     last = model.chats[-1]
     assert prefix_difference(source[-1], last, without_tail) == ""
     assert delta_lines(last) == [*theirs, "blocker: seen only in the first one"]
-    assert hud_tool_answers(last) == [*common, 'Added note n1: "only in the first one".']
+    assert hud_tool_answers(last) == [*common, "Added note n1."]
     assert "in the fork" not in last.text
 
     each_has_its_own(host, model, session, fork)
@@ -101,8 +101,9 @@ def test_sessions_that_take_turns_do_not_mix(
         tell(place / "hudkit.db", session, NoteAdd(f"from outside, for {n}"))
     for n, session in enumerate(sessions):
         host.prompt(session, "go on")
-        assert delta_lines(model.chats[-1]) == [f"note: from outside, for {n}"]
-        assert hud_tool_answers(model.chats[-1]) == [f'Set the task: "Task {n}".', f'Added note n1: "note {n}".']
+        told = [f"task now: Task {n}", f"note: note {n}", f"note: from outside, for {n}"]
+        assert delta_lines(model.chats[-1]) == told
+        assert hud_tool_answers(model.chats[-1]) == ["Set the task.", "Added note n1."]
         assert section_lines(model.chats[-1], "Task") == [f"title {n} (from the session's title)"]
     assert len({epoch_tag(chat) for chat in model.chats}) == 3
     for n, session in enumerate(sessions):
@@ -136,14 +137,15 @@ def test_a_subagent_knows_its_parent_and_has_a_hud_of_its_own(
     chats = model.chats
     assert len(chats) == 5
     parents, children = [*chats[:2], chats[4]], chats[2:4]
-    assert all(f"parent {session}" in hud_base(chat) for chat in children)
+    assert all("work for another session" in hud_base(chat) and session not in chat.text for chat in children)
     assert prefix_breaks(parents) + prefix_breaks(children) == []
-    assert delta_lines(children[-1]) == ["blocker: for the subagent"]
+    assert delta_lines(children[-1]) == ["blocker: for the subagent", "note: seen by the subagent"]
     assert all("- the parent, task: Rename the parser" in hud_base(chat) for chat in children)
     reported = 'Reported r1: "3 callers need the old name".'
-    assert hud_tool_answers(children[-1]) == ['Added note n1: "seen by the subagent".', reported]
-    assert hud_tool_answers(parents[-1]) == ['Set the task: "Rename the parser".']
+    assert hud_tool_answers(children[-1]) == ["Added note n1.", reported]
+    assert hud_tool_answers(parents[-1]) == ["Set the task."]
     assert delta_lines(parents[-1]) == [
+        "task now: Rename the parser",
         "from another agent: subagent general, reports: 3 callers need the old name",
     ]
     assert "seen by the subagent" not in parents[-1].text
@@ -178,7 +180,7 @@ def test_a_task_goes_on_in_another_session(opencode: Hosts, model: ScriptedModel
     assert f'task.resume {{"session": "{first}"}} takes it up' in hud_base(begun)
     assert "- Dates are UTC (set by an agent)" in hud_base(begun)
     assert hud_tool_answers(after) == [f'Took up from {first}: the task "Rename the parser"; 1 decision.']
-    assert delta_lines(after) == ["decision: Readers first"], "the answer tells the task, and only counts the rest"
+    assert delta_lines(after) == ["task now: Rename the parser", "decision: Readers first"]
     assert host.summarize(second)
     host.prompt(second, "after a compaction")
     last = model.chats[-1]
@@ -215,15 +217,16 @@ def test_a_fork_takes_up_nothing_that_came_after_it(
     first, second = model.chats[len(source) :]
     assert typed(first) == ["one", "two, in the fork"]
     assert prefix_difference(source[2], first, without_tail) == "", "the fork's cache is the source's"
-    common = ['Set the task: "Rename the parser".', 'Recorded decision d1: "Readers first".']
-    assert (delta_lines(first), hud_tool_answers(first)) == (["blocker: for both of them"], common)
+    common = ["Set the task.", "Recorded decision d1."]
+    blocks = ["task now: Rename the parser", "blocker: for both of them", "decision: Readers first"]
+    assert (delta_lines(first), hud_tool_answers(first)) == (blocks, common)
     assert delta_lines(second) == delta_lines(first)
-    assert hud_tool_answers(second) == [*common, 'Recorded decision d2: "Writers first, in the fork".']
+    assert hud_tool_answers(second) == [*common, "Recorded decision d2."]
 
     host.prompt(session, "three")
     last = model.chats[-1]
     assert prefix_difference(source[-1], last, without_tail) == ""
-    assert delta_lines(last) == ["blocker: for both of them", "blocker: only in the first"]
-    assert hud_tool_answers(last) == [*common, 'Added note n1: "only in the first one".']
+    assert delta_lines(last) == [*blocks, "blocker: only in the first", "note: only in the first one"]
+    assert hud_tool_answers(last) == [*common, "Added note n1."]
 
     each_has_its_own(host, model, session, fork)

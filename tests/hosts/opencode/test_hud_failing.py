@@ -132,7 +132,7 @@ def test_a_daemon_that_is_killed_in_a_tool_step_loses_nothing_and_the_turn_goes_
     assert {tuple(bases(chat)) for chat in chats} == {tuple(bases(chats[0]))}
     assert times(chats[2], "first.txt", "second.txt") == [1, 0]
     assert told(chats[3]) == told(chats[2]), "the last good frame"
-    assert times(chats[5], "first.txt", "second.txt", "a.txt") == [1, 1, 1]
+    assert times(chats[5], "first.txt", "second.txt", "after the kill") == [1, 1, 1]
     assert not answers(chats[4])[-1].startswith("hudkit: ")
     assert notes_in(place / "hudkit.db") == ["after the kill"]
     assert list(verify_file(place / "hudkit.db")) == []
@@ -184,11 +184,13 @@ class Stage(NamedTuple):
 
     @contextmanager
     def failing(self, fault: AbstractContextManager[None]) -> Iterator[None]:
-        """The daemon has a fault, and the deadlines of what it does not answer pass."""
+        """The daemon has a fault, and deadlines of what it does not answer pass; afterwards it was greeted."""
         with fault:
             self.late.touch()
             yield
             self.late.unlink()
+        silent = self.late.with_name(f"{self.late.name}.silent")
+        assert self.host.settled(lambda: not silent.exists())
 
 
 def work(host: OpenCode, model: ScriptedModel, session: str) -> None:
@@ -212,8 +214,8 @@ def noted(stage: Stage, title: str) -> tuple[str, CapturedRequest]:
 
 
 def everything(chat: CapturedRequest) -> bool:
-    """Whether all is told, once, that happens in `noted` and `work`."""
-    return times(chat, "first.txt", "second.txt", "third.txt", "a.txt") == [1, 1, 1, 1]
+    """Whether all is told, once, that happens in `noted` and `work`; what the agent read stands in the answer."""
+    return times(chat, "first.txt", "second.txt", "third.txt", "a.txt") == [1, 1, 1, 0]
 
 
 def again(stage: Stage, session: str) -> CapturedRequest:
@@ -281,8 +283,8 @@ LATE = "no answer within"
 GIANT = FrameResponse("# HUD\n" + "x" * 30_000_000, (), "", 1, "000001", 10, 500, "", "a.1")
 FRAME = FrameResponse("# Another HUD\n", (), "", 1, "000001", 10, 500, "", "a.1")
 FAILURES: dict[str, tuple[Callable[[Stage], AbstractContextManager[None]], str]] = {
-    "nobody listens": (away(nothing), "cannot be reached"),
-    "a socket that was left behind": (away(stale), "cannot be reached"),
+    "nobody listens": (away(nothing), "cannot be run"),
+    "a socket that was left behind": (away(stale), "cannot be run"),
     "nobody accepts": (away(deaf), LATE),
     "stopped": (stopped, LATE),
     "silent": (telling(silent), LATE),
@@ -325,7 +327,7 @@ def test_a_daemon_that_fails_costs_no_call_and_no_byte(stage: Stage, name: str) 
     assert bases(good) == bases(turn) == bases(step)
     assert told(good) == told(turn) == told(step)
     (said,) = re.findall(r"^HUD: .*", turn.text, flags=re.M)
-    assert why in said or LATE in said, "a busy machine is late"
+    assert said == "HUD: may be a turn old.", "an agent's line, not an operator's"
     assert bases(bare) == []
     ((role, begin),) = bare.messages
     reason = begin.removeprefix("begin")
@@ -349,19 +351,25 @@ def test_a_daemon_that_fails_costs_no_call_and_no_byte(stage: Stage, name: str) 
     assert list(verify_file(stage.db)) == []
 
 
-def test_a_compaction_without_a_daemon_leaves_what_the_last_frame_had(stage: Stage) -> None:
+def test_a_compaction_without_a_daemon_leaves_the_whole_hud_as_last_known(stage: Stage) -> None:
+    """What the agent recorded by its own calls stood in the conversation that the summary swallows."""
     host, model = stage.host, stage.model
-    session, good = noted(stage, "compacted")
+    session, _ = noted(stage, "compacted")
+    good = again(stage, session)
     with stage.failing(stage.between.away(nothing)):
         assert host.summarize(session)
         work(host, model, session)
         host.prompt(session, "go on")
     compaction = model.of("compaction")[-1]
-    assert all(line in compaction.text for line in told(good))
+    known = ("Rename the parser", "first.txt", "second.txt")
+    assert [word for word in known if word not in compaction.text] == []
     without = model.chats[-3:]
     assert [role for role, _ in without[0].messages] == ["user", "assistant", "user"]
-    assert [told(chat) for chat in without] == [told(good)] * 3
-    assert [bases(chat) for chat in without] == [bases(good)] * 3
+    assert [told(chat) for chat in without] == [[]] * 3
+    (whole,) = bases(without[0])
+    assert [word for word in known if word not in whole] == []
+    assert "# Task\n\nRename the parser" not in bases(good)[0], "the base of before does not have it"
+    assert [bases(chat) for chat in without] == [[whole]] * 3
     assert prefix_breaks(without) == []
     last = again(stage, session)
     words = ("Rename the parser", "first.txt", "second.txt", "third.txt", "a.txt")
@@ -392,7 +400,7 @@ def test_a_frame_of_another_session_is_gone_with_the_next_answer(stage: Stage) -
 def test_an_older_daemon_gives_way_to_ours(opencode: Hosts, model: ScriptedModel, place: Path) -> None:
     socket, db = place / "run" / "d.sock", place / "hudkit.db"
     code = "import sys, hudkit; from hudkit.hosts import wire; "
-    code += f"hudkit.__version__, wire.PROTOCOL = '0.0.9', {PROTOCOL - 1}; "
+    code += f"hudkit.__version__, wire.PROTOCOL, wire.SPOKEN = '0.0.9', {PROTOCOL - 1}, ({PROTOCOL - 1},); "
     code += "from hudkit.daemon.lifecycle import main; sys.exit(main())"
     older = subprocess.Popen([sys.executable, "-c", code, "--socket", str(socket), "--db", str(db)])
     host = opencode(plugins=[written(place)])
@@ -412,7 +420,6 @@ def test_an_older_daemon_gives_way_to_ours(opencode: Hosts, model: ScriptedModel
     model.play(uses(hud("task.set", description="Rename the parser")), says("done"))
     assert text_of(host.prompt(session, "go on")) == "done"
     chats = model.chats
-    assert [len(bases(chat)) for chat in chats[1:]] == [1, 1]
+    assert [len(bases(chat)) for chat in chats[1:]] == [1, 1], "the first call waits for the new one two seconds"
     assert answers(chats[-1])[0].startswith("Set the task")
-    assert chats[0].messages == [("user", "begin")]
     assert list(verify_file(db)) == []

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hud_plugin import UNPRUNED, written
+from hud_plugin import written
 from opencode_host import OpenCode
 from opencode_shared import Guest, Shared
 
 from hudkit.daemon import client
 from hudkit.models.scripted_answers import ScriptedCall, says, uses
 from hudkit.testing.assertions import delta_lines
-from hudkit.testing.host_conformance import DECISION, TASK, HostConformance, HostWorkspace
+from hudkit.testing.host_conformance import DECISION, PRUNING, TASK, HostConformance, HostWorkspace
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
@@ -45,11 +45,11 @@ class TestOpenCode(HostConformance):
 
     tools_ms: int | None = None
 
-    settings = UNPRUNED
+    settings = ""
 
     @pytest.fixture(autouse=True)
     def _in_one_process(self, shared_opencode: Callable[[str], Shared]) -> None:
-        self.shared = shared_opencode(UNPRUNED)
+        self.shared = shared_opencode("")
 
     @contextmanager
     def _at(self, folder: Path, **given: Any) -> Iterator[tuple[HostWorkspace, ScriptedModel]]:
@@ -99,8 +99,8 @@ class TestOpenCode(HostConformance):
         return str(place.project / name)
 
     def test_what_was_taken_away_comes_back(self, tmp_path: Path) -> None:
-        """With pruning, which the rest of the suite is without."""
-        self.shared, self.settings = None, ""
+        """With pruning, which the rest of the suite is without, as is the default."""
+        self.shared, self.settings = None, PRUNING
         super().test_what_was_taken_away_comes_back(tmp_path)
 
     def test_a_conversation_goes_on_in_a_new_process_as_if_nothing_had_been(self, tmp_path: Path) -> None:

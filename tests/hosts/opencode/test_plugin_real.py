@@ -49,18 +49,20 @@ def test_the_hud_is_in_every_chat_call_and_in_no_title_call(
     (title,) = model.of("title")
     assert "HUD" not in title.text
     assert {hud_base(chat) for chat in chats} == {hud_base(chats[0])}
-    assert chats[1].messages[-1] == ("tool", 'Set the task: "Rename the parser".'), "in the next request, and once"
-    assert chats[2].messages[-1] == ("tool", 'Added note n1: "tabs are four wide".')
+    role, said = chats[1].messages[-1]
+    assert (role, said.partition("\n\n")[0]) == ("tool", "Set the task.")
+    assert "task now: Rename the parser" in said, "another one than the base has, at once"
+    assert chats[2].messages[-1] == ("tool", "Added note n1."), "in the next request, and once"
     role, said = chats[3].messages[-1]
-    assert (role, said.count("file: a.txt (reading)")) == ("user", 1)
+    assert (role, said.count("note: tabs are four wide"), said.count("a.txt")) == ("user", 1, 0), "its call showed it"
     assert [chat.text.count("Context: ") for chat in chats] == [1, 0, 0, 1]
     assert [
         found for before, after in pairwise(chats) if (found := prefix_difference(before, after, without_tail))
     ] == []
     assert {"hud", "memory", "hud_compact", "memory_compact"} <= set(chats[0].tools)
     parameters = next(found for tool in chats[0].body["tools"] if (found := parameters_of(tool, "hud")))
-    assert parameters["required"] == ["tool"]
-    assert parameters["properties"]["args"]["type"] == "object"
+    assert "required" not in parameters and "notes.add" in parameters["properties"]["operation"]["enum"]
+    assert all("description" in one for one in parameters["properties"].values())
     texts = host.rows(
         "select data from part where session_id = ? and json_extract(data, '$.type') != 'tool'", session
     )
@@ -129,10 +131,7 @@ def test_a_daemon_that_is_killed_costs_nothing_that_was_acknowledged(
     host.prompt(session, "and on")
     chats = model.chats
     assert {hud_base(chat) for chat in chats} == {hud_base(chats[0])}
-    assert [chat.text.count('Set the task: "Rename the parser".') for chat in chats] == [0, 1, 1, 1]
-    assert "[hud " not in "".join(text for role, text in chats[3].messages), (
-        "it is not told again, answered as it was"
-    )
-    assert "hudkit gave none now (it cannot be reached)" in chats[2].text
+    assert [chat.text.count("Set the task.") for chat in chats] == [0, 1, 1, 1]
+    assert [chat.text.count("task now: Rename the parser") for chat in chats] == [0, 1, 1, 1]
     assert prefix_difference(chats[1], chats[3], without_tail) == ""
     assert chats[3].messages[-1][1].count("Context: ") == 1

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hud_plugin import UNPRUNED
+from hud_plugin import PRUNED
 from opencode_host import Hosts, OpenCode
 
 from hudkit.api import Hud
@@ -19,17 +19,24 @@ from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
-LIMIT = (200_000, 8_000)
+LIMIT = (150_000, 8_000)
 FILES = {f"part_{n}.txt": "".join(f"line {n}.{m}: {'x' * 40}\n" for m in range(300)) for n in range(4)}
 STUB = re.compile(r'^\[pruned: \w+, [\d,]+ characters; memory output \{"id":"p(\d+)"\} gets it\]', re.M)
-STEPS = 8
+TURNS = [[0, 1, 2, 3] * 3, [0, 1, 2, 3], *([[None]] * 5)]
+"""What is done in each turn: a file is read, or (`None`) a small command runs."""
+DONE = [(turn, file) for turn, steps in enumerate(TURNS) for file in steps]
+"""The turn and the file of each call of a tool, in order."""
 
 
-def reads(host: OpenCode, calls: int, start: int = 0) -> Iterator[ScriptedReply]:
-    """One turn that reads files, over and over."""
-    for n in range(start, start + calls):
-        yield uses(ScriptedCall("read", {"filePath": str(host.project / f"part_{n % 4}.txt")}), text=f"Reading {n}.")
-    yield says("Read.")
+def reads(host: OpenCode, turn: int) -> Iterator[ScriptedReply]:
+    """One turn."""
+    for file in TURNS[turn]:
+        if file is None:
+            yield uses(ScriptedCall("bash", {"command": f"echo {turn}", "description": "check"}))
+        else:
+            path = str(host.project / f"part_{file}.txt")
+            yield uses(ScriptedCall("read", {"filePath": path}), text=f"Reading {file} in turn {turn}.")
+    yield says("Done.")
 
 
 def numbers(chat: CapturedRequest) -> list[int]:
@@ -49,25 +56,43 @@ def prunings(place: Path) -> dict[str, list[OutputsPrune]]:
         }
 
 
-def lived(host: OpenCode, model: ScriptedModel, turns: int = 4) -> tuple[str, list[CapturedRequest]]:
+def lived(host: OpenCode, model: ScriptedModel) -> tuple[str, list[CapturedRequest]]:
     session = host.create("reading")
     begin = len(model.chats)
-    for turn in range(turns):
-        model.play(*reads(host, STEPS, turn * STEPS))
-        host.prompt(session, f"Read on, part {turn}.")
+    for turn in range(len(TURNS)):
+        model.play(*reads(host, turn))
+        host.prompt(session, f"Go on, part {turn}.")
     return session, model.chats[begin:]
+
+
+def what_is_needed_stays(chats: list[CapturedRequest]) -> None:
+    """No request has a stub for an output of its turn or the turn before, nor for the last read of a file; and there
+    is none before half of the window was in use."""
+    first = next(place for place, chat in enumerate(chats) if numbers(chat))
+    assert chats[first - 1].cost.total + 100 >= LIMIT[0] / 2
+    for chat in chats:
+        sent = results(chat)
+        turn = sum(piece.role == "user" and piece.text.startswith("Go on, part ") for piece in chat.pieces) - 1
+        for place, text in enumerate(sent):
+            if STUB.match(text):
+                done_in, file = DONE[place]
+                assert turn - done_in >= 2
+                assert file in [later for _, later in DONE[place + 1 : len(sent)]]
 
 
 @pytest.mark.parametrize("shape", ["openai", "anthropic"])
 def test_stubs_stay_and_the_agent_gets_the_whole_output_back(
     opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path, shape: str
 ) -> None:
-    host = opencode(own=True, shape=shape, plugins=[plugin], files=FILES, limit=LIMIT)
+    (place / "config.toml").write_text(PRUNED)
+    env = {"HUDKIT_CONFIG": str(place / "config.toml")}
+    host = opencode(own=True, shape=shape, plugins=[plugin], files=FILES, limit=LIMIT, env=env)
     host.serve()
     session, chats = lived(host, model)
+    what_is_needed_stays(chats)
     seen = [numbers(chat) for chat in chats]
     (found,) = prunings(place).values()
-    assert found and len(found) <= 8
+    assert 1 <= len(found) <= 2
     assert seen[-1] == list(range(1, sum(len(one.stubs) for one in found) + 1))
     changes = 0
     for before, after, old, new in zip(chats, chats[1:], seen, seen[1:], strict=False):
@@ -105,8 +130,10 @@ def test_stubs_stay_and_the_agent_gets_the_whole_output_back(
     assert numbers(model.chats[-1]) == []
 
 
-def test_switched_off_nothing_is_pruned(opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path) -> None:
-    host = opencode(settings=UNPRUNED, plugins=[plugin], files=FILES, limit=LIMIT)
+def test_nothing_is_pruned_where_the_user_did_not_switch_it_on(
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
+) -> None:
+    host = opencode(plugins=[plugin], files=FILES, limit=LIMIT)
     host.serve()
     _, chats = lived(host, model)
     assert not any(numbers(chat) for chat in chats)

@@ -25,6 +25,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai_fakes import Scripted, calls, hud, says
 
 from hudkit import Hud
+from hudkit.config import PruningSettings, Settings
 from hudkit.hosts.pydantic_ai import HudCapability
 from hudkit.models import scripted_answers
 from hudkit.testing.model_server import ScriptedModel
@@ -148,17 +149,28 @@ def test_a_block_of_several_results_stands_in_the_last_one_that_is_text(
     assert [name for name, text in results.items() if "by another" in text] == ["words"]
 
 
-def test_an_old_output_is_sent_as_a_stub_and_kept_whole(capability: HudCapability[None]) -> None:
+def test_an_old_output_is_sent_as_a_stub_and_kept_whole(tmp_path: Path) -> None:
     script = Scripted(
-        *(calls("words", id=f"c{n}", used=4_000 * n + 5_000) for n in range(40)), says("done"), window=200_000
+        *(calls("words", id=f"c{n}", used=4_000 * n + 5_000) for n in range(40)),
+        says("done"),
+        *(says("yes", used=165_000) for _ in range(8)),
+        window=200_000,
     )
+    settings = Settings(pruning=PruningSettings(enabled=True))
+    with Hud.open(tmp_path / "log" / "hudkit.db", settings=settings) as board:
+        _old_outputs_are_stubs(script, HudCapability[None](board, project=tmp_path))
+
+
+def _old_outputs_are_stubs(script: Scripted, capability: HudCapability[None]) -> None:
     agent = Agent(script.model, capabilities=[capability])
 
     @agent.tool_plain(name="words")
     def many() -> str:
         return "word " * 3_000
 
-    result = agent.run_sync("Look around")
+    result = agent.run_sync("Look around", conversation_id="c1")
+    for _ in range(8):
+        result = agent.run_sync("And now?", conversation_id="c1", message_history=result.all_messages())
     sent = [part for one in script.sent[-1][0] for part in one.parts if isinstance(part, ToolReturnPart)]
     kept = [part for one in result.all_messages() for part in one.parts if isinstance(part, ToolReturnPart)]
     assert any(str(one.content).startswith("[pruned:") for one in sent), [str(one.content)[:40] for one in sent]

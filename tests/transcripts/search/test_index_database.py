@@ -3,6 +3,7 @@ on, and a text that must not be there is nowhere in the file."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -229,3 +230,49 @@ def test_a_word_whose_stem_has_another_stem_is_found(place, word):
     with IndexWriter.open(place) as index:
         index.update([talks])
     assert found(place, word) == ["w"]
+
+
+def test_a_question_reads_for_a_while_and_the_next_ones_go_on(place):
+    """A clock that is a minute later whenever it is asked: there is time for one session a question, the newest."""
+    talks = Talks()
+    minutes = iter(range(0, 60_000, 60))
+    past = PastSessions([talks], place, clock=lambda: next(minutes))
+    newest_first = sorted(talks.rows, key=lambda row: -row.updated)
+    for number, row in enumerate(newest_first, 1):
+        assert any(hit.session == row.id for hit in _all_hits(past, talks, row.id))
+        assert past.counts()["sessions"] == number
+    while past.is_behind:
+        past.search(SearchQuery("ferry"))
+    assert past.counts()["messages"] == 313
+    past.close()
+
+
+def _all_hits(past, talks, session):
+    word = max(re.findall(r"[a-z]{4,}", talks.said[session][0].parts[0].text), key=len)
+    return past.search(SearchQuery(word, limit=50))
+
+
+def test_a_question_is_answered_while_another_process_writes(place):
+    talks = Talks()
+    with IndexWriter.open(place) as index:
+        index.update([talks])
+    other = sqlite3.connect(place, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    newest = max(talks.rows, key=lambda row: row.updated).id
+    talks.said[newest].append(say("new", "zebracorn sighted", session=newest))
+    past = PastSessions([talks], place, busy_timeout=0.05)
+    assert past.search(SearchQuery("ferry"))
+    other.execute("ROLLBACK")
+    assert [hit.message for hit in past.search(SearchQuery("zebracorn"))][:1] == ["new"]
+    past.close()
+
+
+def test_an_index_whose_tables_are_being_made_is_none_yet(place):
+    place.parent.mkdir(mode=0o700)
+    db = sqlite3.connect(place)
+    place.chmod(0o600)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("BEGIN IMMEDIATE")
+    with pytest.raises(TranscriptError, match="nothing is searchable yet"):
+        IndexReader.open(place)
+    db.close()

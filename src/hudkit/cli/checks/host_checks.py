@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import stat
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -25,8 +24,9 @@ from hudkit.hosts.installing.config_files import read_text
 from hudkit.hosts.installing.jsonc import parse_jsonc
 from hudkit.hosts.mcp.client_install import CLIENTS, SERVER_NEEDS, InstalledServer, entry_program, recorded_servers
 from hudkit.hosts.opencode import plugin_install
-from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
+from hudkit.hosts.opencode.plugin import generate_plugin, read_paths
 from hudkit.hosts.opencode.plugin_install import DAEMON_NEEDS, PluginManifest, read_installed
+from hudkit.hosts.opencode.versions import find_programs, generation_of, program_version
 from hudkit.models import RequestRejected
 from hudkit.models.local_server import LocalServer
 from hudkit.tokens import window_of
@@ -34,44 +34,37 @@ from hudkit.tokens import window_of
 KNOWN_GOOD = "1.18.33"
 """The version of OpenCode that the plugin is tried with."""
 
-VERSION_SECONDS = 10.0
 PLUGIN_BYTES = 1024 * 1024
 _AGAIN = "hudkit install opencode"
 
 
 def _program(here: CheckEnvironment) -> Diagnosis:
-    path = _find(here)
-    if path is None:
+    programs = find_programs({**here.env, "HOME": str(here.home)})
+    if not programs:
         return warn("opencode is not found in PATH", "Install OpenCode, or put it into PATH")
-    env = {**here.env, "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+    findings = [_judged(program, here) for program in programs]
+    return gravest(findings, "; ".join(finding.words for finding in findings))
+
+
+def _judged(path: Path, here: CheckEnvironment) -> Diagnosis:
     try:
-        done = subprocess.run(
-            [path, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=VERSION_SECONDS,
-            env=env,
-            check=True,
-        )
+        version = program_version(path, here.env)
     except (OSError, subprocess.SubprocessError) as error:
         return warn(f"`{path} --version` gives no answer ({type(error).__name__})", "Is OpenCode installed rightly?")
-    match = re.search(rb"\d+\.\d+\.\d+[\w.+\-]{0,40}", done.stdout[:10_000])
-    if match is None:
+    if not version:
         return warn(f"`{path} --version` names no version", "Is it OpenCode?")
-    version = match[0].decode()
+    if generation_of(version) == 2:
+        manifest = _known(here)
+        loaders = () if isinstance(manifest, Diagnosis) else manifest.configurations
+        if not isinstance(manifest, Diagnosis) and not any(record.file.endswith(".js") for record in loaders):
+            problem = f"version {version} at {path} does not load the plugin as it was installed for OpenCode 1"
+            return fail(problem, f"{_AGAIN}, which sees that OpenCode 2 is there")
+        hint = "Say the version in a bug report where something is wrong"
+        return warn(f"version {version} at {path}; hudkit was tried with a stand-in for OpenCode 2 only", hint)
     if version != KNOWN_GOOD:
         hint = "It probably works; where it does not, say the version in a bug report"
         return warn(f"version {version} at {path}; hudkit is tried with {KNOWN_GOOD}", hint)
     return good(f"version {version} at {path}")
-
-
-def _find(here: CheckEnvironment) -> str | None:
-    """OpenCode's program: in PATH, else where its own installer puts it."""
-    path = shutil.which("opencode", path=here.env.get("PATH", os.defpath))
-    if path is not None:
-        return str(Path(path).absolute())
-    own = here.home / ".opencode" / "bin" / "opencode"
-    return str(own) if os.access(own, os.X_OK) else None
 
 
 def _plugin(here: CheckEnvironment) -> Diagnosis:
@@ -107,7 +100,7 @@ def _unchanged(here: CheckEnvironment) -> Diagnosis:
     text = read_start(Path(manifest.plugin), PLUGIN_BYTES)
     if text is None:
         return fail(f"the plugin {manifest.plugin} is gone", _AGAIN)
-    baked_values = _baked(text)
+    baked_values = read_paths(text)
     if baked_values is None:
         return fail(f"{manifest.plugin} was edited: what was put into it cannot be read", _AGAIN)
     values, version = baked_values
@@ -122,7 +115,7 @@ def _places(here: CheckEnvironment) -> Diagnosis:
     """Whether the interpreter, data, log and socket in the plugin are still right."""
     manifest = _known(here)
     baked_values = (
-        None if isinstance(manifest, Diagnosis) else _baked(read_start(Path(manifest.plugin), PLUGIN_BYTES) or "")
+        None if isinstance(manifest, Diagnosis) else read_paths(read_start(Path(manifest.plugin), PLUGIN_BYTES) or "")
     )
     if baked_values is None:
         return good("nothing is installed that could be read")
@@ -145,23 +138,43 @@ def _places(here: CheckEnvironment) -> Diagnosis:
     return gravest(odd, f"its daemon runs in {values.python}")
 
 
+_OF_SUMMARIES = ("experimental.session.compacting",)
+
+
+def _hooks(here: CheckEnvironment) -> Diagnosis:
+    """Whether OpenCode called each hook that the HUD needs, when the plugin ran last."""
+    manifest = _known(here)
+    baked_values = (
+        None if isinstance(manifest, Diagnosis) else read_paths(read_start(Path(manifest.plugin), PLUGIN_BYTES) or "")
+    )
+    missing = missing_hooks(baked_values[0].socket) if baked_values else ()
+    if missing:
+        lost = (
+            "summaries are made without the HUD" if missing == _OF_SUMMARIES else "the HUD does not reach the agent"
+        )
+        problem = f"OpenCode does not call {', '.join(missing)}, so {lost}"
+        return fail(problem, "Update hudkit; where there is nothing newer, say both versions in a bug report")
+    return good("no hook is known to be missing")
+
+
+def missing_hooks(socket: str) -> tuple[str, ...]:
+    """Return the hooks that the plugin has waited for in vain; its note is beside the daemon's socket."""
+    try:
+        noted = json.loads(read_start(Path(f"{socket}.hooks"), PLUGIN_BYTES) or "{}")
+    except (ValueError, RecursionError):
+        return ()
+    names = noted.get("missing") if isinstance(noted, dict) else None
+    return tuple(str(name)[:100] for name in names[:10]) if isinstance(names, list) else ()
+
+
 OPENCODE_CHECKS = (
     CheckRow("opencode", _program, 15.0),
     CheckRow("opencode plugin", _plugin),
     CheckRow("plugin file", _unchanged),
     CheckRow("plugin's places", _places, 20.0),
+    CheckRow("plugin's hooks", _hooks),
 )
 """Those that start a program, OpenCode or the plugin's interpreter, get longer."""
-
-
-def _baked(text: str) -> tuple[PluginPaths, str] | None:
-    """What was put into a plugin's text at its installation, and by which version; `None` where it is not there."""
-    _, mark, rest = text.partition("const BAKED = ")
-    try:
-        baked_object: Any = json.JSONDecoder().raw_decode(rest)[0] if mark else None
-        return msgspec.convert(baked_object, PluginPaths), str(baked_object["version"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
 
 
 def _known(here: CheckEnvironment) -> PluginManifest | Diagnosis:

@@ -17,13 +17,15 @@ from pathlib import Path
 import hudkit
 from hudkit.cli.checks.check import CheckRow, Diagnosis, fail, good, gravest, warn
 from hudkit.cli.checks.environment import CheckEnvironment
+from hudkit.cli.common import GONE_HINT
 from hudkit.config import load
 from hudkit.daemon.client import greet
+from hudkit.daemon.socket_path import lock_holder, start_failure
 from hudkit.errors import StoreBusy, StoreError, StoreReadOnly
 from hudkit.hosts.wire import PROTOCOL, newer
 from hudkit.log.stores import open_log, verify_file
 from hudkit.log.stores.log_tables import LOG_MIGRATIONS
-from hudkit.log.stores.sqlite_files import companion_path
+from hudkit.log.stores.sqlite_files import companion_path, is_gone
 from hudkit.paths import own_files
 from hudkit.tokens.counting import APPROXIMATE, shared_counter
 
@@ -73,6 +75,8 @@ def _files(here: CheckEnvironment) -> Diagnosis:
 
 
 def _log(here: CheckEnvironment) -> Diagnosis:
+    if is_gone(here.db):
+        return fail(f"{here.db} is gone: the mark beside it says that it held events", GONE_HINT)
     if not os.path.lexists(here.db):
         return good(f"{here.db} begins with the first event")
     try:
@@ -125,6 +129,9 @@ def _socket(here: CheckEnvironment) -> Diagnosis:
 
 def _daemon(here: CheckEnvironment) -> Diagnosis:
     if here.socket is None or not os.path.lexists(here.socket):
+        reason = _start_failure(here.socket) if here.socket else ""
+        if reason:
+            return fail(f"none runs, and the last one could not start: {reason}", "Mend that; a host tries it again")
         return good("none runs; a host starts it when it is needed")
     if not stat.S_ISSOCK(here.socket.lstat().st_mode):
         return fail(f"none can run: {here.socket} is not a socket", "Move it away")
@@ -132,7 +139,11 @@ def _daemon(here: CheckEnvironment) -> Diagnosis:
         return warn(f"{here.socket} was left behind: nobody listens", f"{_FIX}, or go on: the next daemon clears it")
     there = greet(here.socket, timeout=GREET_SECONDS)
     if there is None:
-        hint = "It hangs, or is not a daemon: end the process that has the socket, the next daemon clears it"
+        process = lock_holder(here.socket)
+        if process is not None:
+            hint = "A host's next daemon takes its place after 10 seconds without an answer; so does: hudkit serve"
+            return fail(f"the daemon (process {process}) hangs: it gives no answer", hint)
+        hint = "It is not a daemon: end the process that has the socket, the next daemon clears it"
         return fail(f"what listens on {here.socket} gives no answer of a daemon", hint)
     daemon_words = (
         f"version {there.version}, protocol {there.protocol}, process {there.pid}, up {_span(there.uptime_ms)}"
@@ -147,6 +158,14 @@ def _daemon(here: CheckEnvironment) -> Diagnosis:
             f"{daemon_words}: this hudkit speaks protocol {PROTOCOL}", "hudkit stop, then start OpenCode again"
         )
     return good(daemon_words)
+
+
+def _start_failure(socket: Path) -> str:
+    """Return why the daemon that was started last did not start, as one line; empty where it did."""
+    try:
+        return start_failure(socket).read_text("utf-8", "replace").strip().partition("\n")[0][:500]
+    except OSError:
+        return ""
 
 
 def _tokens(_: CheckEnvironment) -> Diagnosis:

@@ -23,6 +23,7 @@ REASONS = {
     "budget": "changes outgrew the budget",
     "density": "another density was asked for",
     "placement": "another placement was asked for",
+    "anchor": "the message that the base stood behind is gone",
 }
 """Why an epoch began, in words."""
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from hudkit.cli.replays.costs import Costs
 from hudkit.cli.replays.report import FrameShown, Report, SessionReport
-from hudkit.cli.replays.report_text import TerminalStyle, boxed, cost_lines, layer_lines, wrapped
+from hudkit.cli.replays.report_text import TerminalStyle, cost_lines, layer_lines, wrapped
 from hudkit.cli.replays.requests import ANCHORED, IN_SYSTEM
 from hudkit.cli.replays.survival import CompactionReport
 
@@ -63,11 +63,6 @@ def fullest_frame(frames: Sequence[FrameShown]) -> FrameShown:
     return max(frames, key=lambda frame: frame.used_tokens or 0)
 
 
-def thinnest_frame(frames: Sequence[FrameShown]) -> FrameShown:
-    """Return the call whose frame in the system prompt has the fewest tokens while the window is fullest."""
-    return max(frames, key=lambda frame: (frame.used_tokens or 0, -frame.system_tokens))
-
-
 def _opening(report: Report, day: SessionReport) -> Iterator[str]:
     yield from wrapped(
         "An agent works in a conversation that fills up, until it is compacted: replaced by a summary. hudkit keeps "
@@ -97,7 +92,7 @@ def _calm(day: SessionReport, ink: TerminalStyle) -> Iterator[str]:
 
 
 def _pressed(day: SessionReport, ink: TerminalStyle) -> Iterator[str]:
-    frame, peak = fullest_frame(day.frames), thinnest_frame(day.frames)
+    frame = fullest_frame(day.frames)
     epoch = day.epochs[frame.epoch - 1]
     yield ink.head(
         f"2. Under pressure: call {frame.turn}, {_fill(frame, day)} in use ({frame.band}). "
@@ -105,12 +100,10 @@ def _pressed(day: SessionReport, ink: TerminalStyle) -> Iterator[str]:
     )
     yield from layer_lines(frame, ink, most=1)
     yield from wrapped(
-        f"The fuller the window, the denser a new base: this one is {epoch.density}, {epoch.base_tokens} tokens. It "
-        f"is as written at call {epoch.from_turn}: a byte changed there would make the provider work through all of "
-        "the conversation behind it again. A host that can only write everything into the system prompt, anew for "
-        f"each call, shows less and less, as at call {peak.turn} ({_fill(peak, day)}, {peak.system_tokens} tokens):"
+        f"The fuller the window, the smaller a new base: this one has {epoch.base_tokens} tokens, in which as many "
+        f"items are shown as fit; where the others are is named. It is as written at call {epoch.from_turn}: a byte "
+        "changed there would make the provider work through all of the conversation behind it again."
     )
-    yield from boxed(peak.system_text)
 
 
 def _compacted(day: SessionReport, ink: TerminalStyle) -> Iterator[str]:
@@ -193,7 +186,7 @@ def _caveats(day: SessionReport) -> Iterator[str]:
     )
     tools = (
         "What agents record themselves: this one had no hud tools. Rules and decisions (derived) were read from "
-        "plain words, which finds most, not all. The task shown is the session's title."
+        "plain words, which finds most, not all. The task shown is the session's first message."
     )
     good = "That the agent works better for it: a recording cannot tell."
     for text in (money, tools, good):

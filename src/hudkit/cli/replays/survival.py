@@ -9,6 +9,7 @@ import msgspec
 from hudkit.cli.replays.player import RecordedCompaction
 from hudkit.compose import shorten, visible
 from hudkit.compose.formats.markdown import parse
+from hudkit.compose.formats.markdown.verbatim import LINE_END
 from hudkit.compose.formats.mdast import text_of
 from hudkit.hud.frame import Frame
 from hudkit.sections.state import HudState
@@ -82,7 +83,7 @@ def _live(state: HudState) -> dict[str, tuple[str, ...]]:
 def compare_compaction(compacted: RecordedCompaction, first: Frame | None, summary_tokens: int) -> CompactionReport:
     """Compare the states on both sides of a compaction, and with the first frame after it; return what survived."""
     after = _live(compacted.after)
-    seen = None if first is None else " ".join(text_of(parse(first.text, gfm=True)).split())
+    seen = None if first is None else _words(text_of(parse(first.text, gfm=True)))
     held, lost, hidden = [], [], []
     for kind, items in _live(compacted.before).items():
         gone = [text for text in items if text not in after.get(kind, ())]
@@ -104,4 +105,10 @@ def compare_compaction(compacted: RecordedCompaction, first: Frame | None, summa
 
 
 def _in(text: str, seen: str) -> bool:
-    return shorten(" ".join(visible(text).split()), KNOWN_BY).rstrip("…") in seen
+    return shorten(_words(visible(text, breaks=True)), KNOWN_BY).rstrip("…") in seen
+
+
+def _words(text: str) -> str:
+    """Return the words of a text: a frame says in one line what has several, and leaves fences out."""
+    words = [word for word in text.split() if word != LINE_END.strip() and not word.startswith("```")]
+    return " ".join(words)

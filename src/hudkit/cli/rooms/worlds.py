@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from difflib import get_close_matches
@@ -62,7 +63,7 @@ def picked(name: str | None) -> Path:
     path = path_of(name)
     if not path.exists():
         near = get_close_matches(name, [path.stem for path in there], 1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Make one: hudkit rooms new {name}"
+        hint = f"Did you mean {near[0]!r}?" if near else f"Make one: hudkit rooms new {shlex.quote(name)}"
         raise ConfigError(f"there is no world in {path}", hint=hint)
     return path
 
@@ -78,7 +79,7 @@ def open_world(path: Path, *, read_only: bool = False) -> WorldLog:
     The world is as it is without them. Raises what `WorldLog.open` raises.
     """
     world_log = WorldLog.open(path, read_only=read_only)
-    report_damage("rooms", world_log.damaged, command=f"hudkit repair --db {path}")
+    report_damage("rooms", world_log.damaged, command=f"hudkit repair --db {shlex.quote(str(path))}")
     return world_log
 
 

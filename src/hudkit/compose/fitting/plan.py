@@ -301,6 +301,9 @@ class FitPlan:
             return self._add_alternatives(child, path, container, host, scope)
         if not FLEXIBLE_PROPS.isdisjoint([name for name, _ in child.props]):
             return self._add_flexible(child, path, container, host, scope)
+        if child.tag == "default" and child.get("priority") is not None:
+            child = _with_priority_below(child)
+            bits = traits(child)
         if child.tag == "default" and not bits & PRUNABLE:
             return self._add_resolved(child, path, container, host)
         holds_candidates = bits & PRUNABLE or (container.required and child.get("priority") is None)
@@ -482,6 +485,16 @@ class FitPlan:
             return cost
         self.candidates.append(fallback)
         return 0
+
+
+def _with_priority_below(node: Element) -> Element:
+    """Return a `<default>`, which is not written itself, with its priority on each of its children without one."""
+    priority = node.get("priority")
+    children = [
+        child.with_props(priority=priority) if isinstance(child, Element) and child.get("priority") is None else child
+        for child in node.children
+    ]
+    return node.with_children(tuple(children))
 
 
 def _has_figures(container: Container) -> bool:

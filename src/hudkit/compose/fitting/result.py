@@ -57,6 +57,11 @@ class FitResult:
         self._describe = describe
         self._omitted = tuple(omitted)
 
+    def last_breaks(self, most: int) -> tuple[tuple[int, ...], ...]:
+        """Return the last `most` of `breaks`: a provider takes a few marks only (Anthropic four), and the last ones
+        end the longest prefixes."""
+        return self.breaks[-most:] if most > 0 else ()
+
     @property
     def omitted(self) -> tuple[Omission, ...]:
         """Return what is not in, in document order."""

@@ -8,8 +8,14 @@ of a tag are left out):
                | "<" name attribute* ">" child* "</" name ">"
                | "<>" child* "</>"
     attribute  = name | name "=" quoted text | name "=" "{" value "}" | "{..." name "}"
-    child      = element | text | "{" value "}" | "{" comment "}"
-    value      = string | number | "true" | "false" | "null" | name ("." name)*
+    child      = element | text | "{" braced "}" | "{" comment "}"
+    braced     = operand | condition "&&" branch | condition "?" branch ":" branch
+    operand    = value | path ".map(" ( name | "(" name ["," name] ")" ) "=>" body ")"
+    condition  = "!"* value
+    branch     = element | operand | "(" body ")"
+    body       = element | braced | "(" body ")"
+    value      = string | number | "true" | "false" | "null" | path
+    path       = name ("." name)*
 
 One character decides what comes next, so nothing is read twice: `<` begins an element or ends one, `{` begins a
 value, everything else is text. A name is noted, not looked up: nothing is evaluated here.
@@ -23,7 +29,7 @@ be wrong with it later can be reported with line and column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import is_dataclass
 from enum import Enum
 from typing import Any, ParamSpec, TypeVar, cast
@@ -42,7 +48,10 @@ from hudkit.errors import TreeError
 _LINE_BREAKS = "\r\n"
 _BLANKS = " \t"
 _LITERAL_WORDS = {"true": True, "false": False, "null": None}
-_VALUE_HINT = "A name, a number, a string, true, false or null stands in braces; nothing is evaluated"
+_VALUE_HINT = (
+    "A name, a number, a string, true, false or null stands in braces, among children also a && b, a ? b : c and "
+    "list.map(item => <item>{item}</item>); nothing else is evaluated"
+)
 
 
 class _TextRun(msgspec.Struct, frozen=True):
@@ -83,7 +92,27 @@ class _ElementSyntax(msgspec.Struct, frozen=True):
     offset: int
 
 
-ChildSyntax = _TextRun | _Literal | _NameLookup | _ElementSyntax
+class _Conditional(msgspec.Struct, frozen=True):
+    """`{a && b}` and `{a ? b : c}`; `negated`: with an odd number of `!` before `a`."""
+
+    condition: _Literal | _NameLookup
+    negated: bool
+    then: ChildSyntax
+    otherwise: ChildSyntax | None
+    offset: int
+
+
+class _Repetition(msgspec.Struct, frozen=True):
+    """`{list.map((item, index) => body)}`; an `index` without a name is not given."""
+
+    values: _NameLookup
+    item: str
+    index: str
+    body: ChildSyntax
+    offset: int
+
+
+ChildSyntax = _TextRun | _Literal | _NameLookup | _ElementSyntax | _Conditional | _Repetition
 
 
 def parse(scanner: Scanner, limits: TreeLimits) -> _ElementSyntax:
@@ -117,7 +146,7 @@ class _Parser:
         scan = self._scan
         scan.skip_space()
         while scan.starts("{/*"):
-            self._braces()
+            self._braces(0)
             scan.skip_space()
 
     def _element(self, depth: int) -> _ElementSyntax:
@@ -207,7 +236,7 @@ class _Parser:
                     return tuple(children)
                 children.append(self._element(depth + 1))
             elif char == "{":
-                value = self._braces()
+                value = self._braces(depth)
                 if value is not None:
                     self._count_node(offset)
                     children.append(value)
@@ -233,15 +262,15 @@ class _Parser:
         if not scan.take(">"):
             scan.fail(f"the tag </{name} has no end", "Close it with >", offset)
 
-    def _braces(self) -> _Literal | _NameLookup | None:
+    def _braces(self, depth: int) -> ChildSyntax | None:
         """Return what stands in braces among children; `None` for a comment."""
         scan, offset = self._scan, self._scan.position
         scan.position += 1
         scan.skip_space()
         if not scan.starts("/*"):
-            value = self._value()
+            braced = self._braced(depth)
             self._close_braces(offset)
-            return value
+            return braced
         while scan.take("/*"):
             end = scan.find("*/")
             if end < 0:
@@ -251,6 +280,85 @@ class _Parser:
         if not scan.take("}"):
             scan.fail("something behind a comment", "Close it with */}")
         return None
+
+    def _braced(self, depth: int) -> ChildSyntax:
+        """Return a value, a condition with its branches, or a repetition."""
+        scan, offset = self._scan, self._scan.position
+        negations = 0
+        while scan.take("!"):
+            negations += 1
+            scan.skip_space()
+        value = self._value() if negations else self._operand(depth)
+        if isinstance(value, _Repetition):
+            return value
+        scan.skip_space()
+        if scan.take("&&"):
+            return _Conditional(value, negations % 2 == 1, self._branch(depth), None, offset)
+        if scan.take("?"):
+            then = self._branch(depth)
+            scan.skip_space()
+            if not scan.take(":"):
+                scan.fail("no : behind the first branch", "A choice is written {a ? b : c}")
+            return _Conditional(value, negations % 2 == 1, then, self._branch(depth), offset)
+        if negations:
+            scan.fail("a ! without a choice", "Write {!a && b} or {!a ? b : c}", offset)
+        return value
+
+    def _operand(self, depth: int) -> _Literal | _NameLookup | _Repetition:
+        """Return a value or a repetition."""
+        value = self._value()
+        if isinstance(value, _NameLookup) and value.names[-1] == "map" and self._scan.take("("):
+            return self._repetition(value, value.offset, depth)
+        return value
+
+    def _branch(self, depth: int) -> ChildSyntax:
+        """Return an element, a value or a repetition, or what stands in parentheses."""
+        self._scan.skip_space()
+        return self._operand(depth + 1) if self._scan.peek() not in ("<", "(") else self._body(depth)
+
+    def _body(self, depth: int) -> ChildSyntax:
+        """Return an element, or all that may stand in braces, with or without parentheses."""
+        scan = self._scan
+        scan.skip_space()
+        offset = scan.position
+        self._count_node(offset)
+        if depth > self._limits.depth:
+            scan.fail(f"more than {self._limits.depth} levels", "Split the tree", offset)
+        if scan.peek() == "<":
+            return self._element(depth + 1)
+        if not scan.take("("):
+            return self._braced(depth + 1)
+        body = self._body(depth + 1)
+        scan.skip_space()
+        if not scan.take(")"):
+            scan.fail("a ( without its end", "Close it with )", offset)
+        return body
+
+    def _repetition(self, path: _NameLookup, offset: int, depth: int) -> _Repetition:
+        """Return the rest of `list.map(item => body)`, behind its first parenthesis."""
+        scan = self._scan
+        hint = "Write {list.map(item => <item>{item.text}</item>)} or {list.map((item, index) => …)}"
+        if len(path.names) == 1:
+            scan.fail("a map of nothing", hint, offset)
+        scan.skip_space()
+        in_parentheses = scan.take("(")
+        scan.skip_space()
+        item, index = scan.name(), ""
+        scan.skip_space()
+        if in_parentheses and scan.take(","):
+            scan.skip_space()
+            index = scan.name()
+            scan.skip_space()
+        if not item or (in_parentheses and not scan.take(")")):
+            scan.fail("no name for an item of the map", hint)
+        scan.skip_space()
+        if not scan.take("=>"):
+            scan.fail("no => in the map", hint)
+        body = self._body(depth)
+        scan.skip_space()
+        if not scan.take(")"):
+            scan.fail("a map without its end", "Close it with )", offset)
+        return _Repetition(_NameLookup(path.names[:-1], path.offset), item, index, body, offset)
 
     def _value(self) -> _Literal | _NameLookup:
         scan, offset = self._scan, self._scan.position
@@ -417,18 +525,21 @@ def read_jsx(
 ) -> Element:
     """Return the tree that a JSX text says, its components not yet rendered. Raises `TreeError` for a wrong text."""
     scanner = Scanner(text)
-    return _TreeBuilder(scanner, {**_BUILT_IN, **(components or {})}, names or {}).element(
-        parse(scanner, limits), "any"
-    )
+    syntax = parse(scanner, limits)
+    return _TreeBuilder(scanner, {**_BUILT_IN, **(components or {})}, names or {}, limits).element(syntax, "any")
 
 
 class _TreeBuilder:
     """One walk over syntax; what is wrong is raised as an error at its place in the text."""
 
-    def __init__(self, scanner: Scanner, components: Mapping[str, _Source], names: Mapping[str, Any]) -> None:
+    def __init__(
+        self, scanner: Scanner, components: Mapping[str, _Source], names: Mapping[str, Any], limits: TreeLimits
+    ) -> None:
         self._scan = scanner
         self._components = dict(components)
         self._names = names
+        self._limits = limits
+        self._repeated = 0
 
     def element(self, syntax: _ElementSyntax, holds: str) -> Element:
         """Return the element of a tag.
@@ -510,9 +621,32 @@ class _TreeBuilder:
         if isinstance(part, _ElementSyntax):
             element = self.element(part, holds)
             return (element,) if part.name else element.children
+        if isinstance(part, _Conditional):
+            chosen = part.then if bool(self._value(part.condition)) is not part.negated else part.otherwise
+            return () if chosen is None else self._nodes(chosen, holds)
+        if isinstance(part, _Repetition):
+            return self._repeated_nodes(part, holds)
         if isinstance(part, _Literal) and isinstance(part.value, str):
             return (part.value,)
         return self._located(part.offset, flatten, self._value(part))
+
+    def _repeated_nodes(self, part: _Repetition, holds: str) -> tuple[Node, ...]:
+        values = self._value(part.values)
+        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+            name = ".".join(part.values.names)
+            self._scan.fail(f"{name!r} is no list", "A map is over a list or another collection", part.offset)
+        outer, nodes = self._names, list[Node]()
+        try:
+            for index, value in enumerate(values):
+                # Maps within maps multiply: what they make is counted, not what is written.
+                self._repeated += 1
+                if self._repeated > self._limits.nodes:
+                    self._scan.fail(f"more than {self._limits.nodes} nodes", "Map fewer items", part.offset)
+                self._names = {**outer, part.item: value, **({part.index: index} if part.index else {})}
+                nodes += self._nodes(part.body, holds)
+        finally:
+            self._names = outer
+        return tuple(nodes)
 
     def _located(self, offset: int, act: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Return the result of `act`; what it refuses is an error at a place in the text."""

@@ -38,12 +38,14 @@ def common_prefix(before: Sequence[Segment] | None, now: Sequence[Segment]) -> S
 
     A transcript that only grew, or only ends earlier, diverges nowhere.
     """
-    size, last = sum(segment.size for segment in now), now[-1].size if now else 0
+    size, last = sum([segment.size for segment in now]), now[-1].size if now else 0
     if before is None:
         return SentTranscript(len(now), size, last)
-    alike = takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False))
-    place = sum(1 for _ in alike)
-    shared_size = sum(segment.size for segment in now[:place])
+    place = min(len(before), len(now))
+    if before[:place] != now[:place]:  # as a rule they are the same objects, which costs next to nothing to see
+        alike = takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False))
+        place = sum(1 for _ in alike)
+    shared_size = size - sum([segment.size for segment in now[place:]])
     first = _divergence(before, now, place) if place < min(len(before), len(now)) else None
     return SentTranscript(len(now), size, last, shared_size, first)
 

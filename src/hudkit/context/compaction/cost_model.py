@@ -48,7 +48,7 @@ class CallCosts(NamedTuple):
     brings; `growth`: what of it stays, by what stayed until now; `calls`: how many there were; `usable`: the load
     at which the host compacts (`None`: never); `handed_over`: the share of the messages that it then hands over.
     `cold`: the cache holds nothing of the request, or all of it is written anew for another reason: a change costs
-    nothing.
+    nothing. `used`: the tokens in use as the host reported them last (`None`: the load has to do).
     """
 
     load: float
@@ -59,6 +59,7 @@ class CallCosts(NamedTuple):
     usable: float | None = None
     handed_over: float = HANDED_OVER_SHARE
     cold: bool = False
+    used: float | None = None
 
 
 class PrefixChange(NamedTuple):
@@ -104,6 +105,7 @@ def estimate_costs(
         usable=usable,
         handed_over=handed_over / characters if characters else 1.0,
         cold=cold,
+        used=used,
     )
 
 
@@ -155,14 +157,16 @@ def upfront_cost(change: PrefixChange, costs: CallCosts, policy: CachePolicy) ->
     return read * policy.read_factor + anew * policy.write_factor - unchanged
 
 
-def net_saving(change: PrefixChange, costs: CallCosts, policy: CachePolicy, loss: float = 0.0) -> float:
+def net_saving(
+    change: PrefixChange, costs: CallCosts, policy: CachePolicy, loss: float = 0.0, margin: float = MARGIN
+) -> float:
     """Return what a change saves in all, 0 where it does not pay.
 
-    `loss` is what it may cost later (things asked for again).
+    `loss` is what it may cost later (things asked for again); the gain has to be `margin` times what it costs now.
     """
     cost = upfront_cost(change, costs, policy)
     after = future_cost(costs.load - change.freed, costs, policy)
     saved = future_cost(costs.load, costs, policy) - after - loss
-    if saved <= 0 or (cost > 0 and saved < MARGIN * cost):
+    if saved <= 0 or (cost > 0 and saved < margin * cost):
         return 0.0
     return max(0.0, saved - cost)

@@ -15,7 +15,14 @@ import msgspec
 from hudkit.context.compaction.cooldown import freed_percent
 from hudkit.context.compaction.cost_model import SUMMARY_TOKENS
 from hudkit.log.event import Event
-from hudkit.log.payloads import CompactAfter, CompactBefore, CompactUndone, ContextSnapshot
+from hudkit.log.payloads import (
+    CompactAfter,
+    CompactBefore,
+    CompactUndone,
+    ContextSnapshot,
+    EventUndo,
+    MessagesRevert,
+)
 from hudkit.sections.model_calibration import (
     REQUEST_PARTS,
     MeasuredRequest,
@@ -23,7 +30,7 @@ from hudkit.sections.model_calibration import (
     estimate_tokens,
     request_amounts,
 )
-from hudkit.sections.state import HudState, apply
+from hudkit.sections.state import HudState, apply, undone_seqs
 from hudkit.transcripts.prompt_window import compaction_marker, is_summary, window_at
 from hudkit.transcripts.transcript import CompactionPart, Message, ToolPart
 
@@ -179,6 +186,8 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def read_receipts(events: Iterable[Event], state_at: StateAt) -> tuple[Receipt, ...]:
     """Return the receipts of a session's compactions, in order; `state_at` gives its state as of an event."""
+    events = tuple(events)
+    taken_back = _taken_back(events)
     receipts: list[Receipt] = []
     calibration = ModelCalibration()
     asked_by_agent = False
@@ -191,13 +200,31 @@ def read_receipts(events: Iterable[Event], state_at: StateAt) -> tuple[Receipt, 
                 receipt, calibration = _begin(len(receipts) + 1, event, compaction, before, asked_by_agent)
                 receipts.append(receipt)
                 asked_by_agent = False
-            case CompactUndone(seq=seq):
+            case CompactUndone(seq=seq) if event.seq not in taken_back:
                 receipts = [
                     _replace(receipt, undone=event.seq) if receipt.seq == seq else receipt for receipt in receipts
                 ]
             case ContextSnapshot() as snapshot if receipts:
                 receipts[-1] = _followed(receipts[-1], snapshot, event.timestamp, calibration)
-    return tuple(receipts)
+    return tuple(_replace(receipt, undone=taken_back.get(receipt.seq, receipt.undone)) for receipt in receipts)
+
+
+def _taken_back(events: Sequence[Event]) -> dict[int, int]:
+    """Return the events that an undo or a revert which stands took back, each with the event that did so.
+
+    A host that takes messages back takes the compaction among them back, too.
+    """
+    gone = undone_seqs(events)
+    taken_back: dict[int, int] = {}
+    for event in events:
+        if event.seq in gone:
+            continue
+        match event.payload:
+            case EventUndo(seq=seq):
+                taken_back[seq] = event.seq
+            case MessagesRevert(seqs=seqs):
+                taken_back |= dict.fromkeys(seqs, event.seq)
+    return taken_back
 
 
 def _begin(
@@ -327,8 +354,8 @@ def _tail_start(marker: CompactionPart, before: Sequence[Message], recorded: str
 
 
 _FOUND_AGAIN = (
-    '- found again by: memory({"tool": "messages"}) and memory({"tool": "search", "args": {"query": "WORDS"}}); '
-    'memory({"tool": "compactions"}) has the receipt'
+    '- found again by: memory({"operation": "messages"}) and memory({"operation": "search", "query": "WORDS"}); '
+    'memory({"operation": "compactions"}) has the receipt'
 )
 
 

@@ -26,7 +26,7 @@ class CallOutput(NamedTuple):
     """What a finished tool call brought, as the host has it.
 
     Its id, the tool's name, `size` in characters, and what stands after it in the transcript: `behind` characters,
-    about `blocks` content blocks.
+    about `blocks` content blocks, `prompts` messages of the user (0: it belongs to the current turn).
     """
 
     call: str
@@ -34,13 +34,16 @@ class CallOutput(NamedTuple):
     size: int
     behind: int = 0
     blocks: int = 0
+    prompts: int = 0
 
 
 class MessageOutputs(NamedTuple):
-    """A message of a transcript: its `size` in characters, and its outputs as (call, tool, size), in order."""
+    """A message of a transcript: its `size` in characters, its outputs as (call, tool, size), in order, and whether
+    it is a `prompt` of the user."""
 
     size: int
     outputs: Sequence[tuple[str, str, int]] = ()
+    prompt: bool = False
 
 
 def locate_outputs(
@@ -51,15 +54,16 @@ def locate_outputs(
     Give `blocks_per_call=1` where each result is a message of its own: the message is counted as the other block.
     """
     located: list[CallOutput] = []
-    behind = blocks = 0
+    behind = blocks = prompts = 0
     for message in reversed(messages):
         inner = 0
         for call, tool, size in reversed(message.outputs):
-            located.append(CallOutput(call, tool, size, behind + inner, blocks))
+            located.append(CallOutput(call, tool, size, behind + inner, blocks, prompts))
             inner += size
             blocks += blocks_per_call
         behind += max(message.size, inner)
         blocks += 1
+        prompts += message.prompt
     return tuple(reversed(located))
 
 

@@ -33,9 +33,13 @@ def _read_bytes(path: Path) -> bytes | None:
         raise ConfigError(f"{path} cannot be read ({error.strerror})", hint="Nothing was changed") from None
 
 
+class NotWritable(ConfigError):
+    """A file cannot be written: its permissions, its directory's, or its file system do not allow it."""
+
+
 def write_file(path: Path, body: bytes, *, mode: int = 0o600) -> None:
     """Make `path` hold `body`. A symbolic link is followed and stays; an existing file keeps its mode; one with other
-    names (hard links) is written in place. Missing directories are made 0700. Raises `ConfigError`."""
+    names (hard links) is written in place. Missing directories are made 0700. Raises `NotWritable`."""
     real = Path(os.path.realpath(path))
     try:
         make_directory(real.parent)
@@ -46,7 +50,7 @@ def write_file(path: Path, body: bytes, *, mode: int = 0o600) -> None:
             return
         _replace(real, body, stat.S_IMODE(existing.st_mode) if existing else mode)
     except OSError as error:
-        raise ConfigError(f"{real} cannot be written ({error.strerror})", hint="Nothing was changed in it") from None
+        raise NotWritable(f"{real} cannot be written ({error.strerror})", hint="Nothing was changed in it") from None
 
 
 def make_directory(directory: Path) -> None:
@@ -63,12 +67,57 @@ def remove_file(path: Path, *, upto: Path | None = None) -> bool:
     there = path.exists() or path.is_symlink()
     path.unlink(missing_ok=True)
     if upto is not None:
-        for directory in path.parents:
-            if not directory.is_relative_to(upto):
-                break
-            with contextlib.suppress(OSError):
-                directory.rmdir()
+        remove_empty(path.parent, upto=upto)
     return there
+
+
+def remove_empty(directory: Path, *, upto: Path) -> None:
+    """Remove a directory and those above it as far as they are empty, `upto` included."""
+    for each in (directory, *directory.parents):
+        if not each.is_relative_to(upto):
+            break
+        with contextlib.suppress(OSError):
+            each.rmdir()
+
+
+# --- The directories that were made for our data: a program that is gone leaves none of them.
+
+
+_MADE_FILE = Path("install", "directory.json")
+
+
+class _MadeDirectory(msgspec.Struct, frozen=True):
+    """The uppermost directory that was made for the data."""
+
+    uppermost: str = ""
+
+
+def missing_directory(path: Path) -> Path | None:
+    """Return the uppermost directory that has to be made for `path` to be there; `None` where it is there."""
+    return next((each for each in reversed((path, *path.parents)) if not each.exists()), None)
+
+
+def note_data_directory(data: Path) -> None:
+    """Note, before the first file is written there, which directories have to be made for the data."""
+    uppermost = missing_directory(data)
+    if uppermost is not None:
+        write_manifest(data / _MADE_FILE, _MadeDirectory(str(uppermost)))
+
+
+def made_directory(data: Path) -> Path:
+    """Return the uppermost directory that was made for the data; the data directory where nothing says more."""
+    try:
+        uppermost = Path(read_manifest(data / _MADE_FILE, _MadeDirectory).uppermost)
+    except ConfigError:
+        return data
+    return uppermost if uppermost.is_absolute() and data.is_relative_to(uppermost) else data
+
+
+def remove_data_directory(data: Path) -> None:
+    """Remove the data directory and those that were made for it, where nothing of ours is left in it."""
+    record = data / _MADE_FILE
+    if all(path == record or path.is_dir() for path in data.rglob("*")):
+        remove_file(record, upto=made_directory(data))
 
 
 def _replace(real: Path, body: bytes, mode: int) -> None:
@@ -117,6 +166,8 @@ class InstallStep(msgspec.Struct, frozen=True):
     path: str
     what: str
     diff: str = ""
+    hint: str = ""
+    """What the user should know of it."""
 
 
 def read_text(path: Path) -> str | None:
@@ -138,7 +189,7 @@ def _decode(body: bytes, where: Path) -> str:
 def record_change(path: Path, change: ConfigChange, *, key: bool) -> FileChangeRecord:
     """Return what is kept of a change that is about to be made; `key`: also what holds our entry is new."""
     before, after = change.before, change.after or ""
-    directory = next((each for each in reversed((path, *path.parents)) if not each.exists()), path)
+    directory = missing_directory(path) or path
     return FileChangeRecord(
         file=str(path),
         before=None if before is None else _sha256_hex(before.encode("utf-8")),

@@ -75,8 +75,14 @@ def opens_with(text: str, node: JsonNode, first: str) -> bool:
 
 
 def is_blank(text: str) -> bool:
-    """Return whether there is nothing in a document."""
-    return not text.strip(f"{BOM} \t\r\n")
+    """Return whether there is nothing in a document, or nothing but comments."""
+    return _Reader(text, "").skip(len(BOM) if text.startswith(BOM) else 0) == len(text)
+
+
+def object_edit(text: str, member: str) -> TextEdit:
+    """Return what puts an object with one member into a blank document, behind its comments."""
+    lead = "" if text.rstrip(BOM) == "" or text.endswith("\n") else "\n"
+    return TextEdit(len(text), "", f"{lead}{{\n  {member}\n}}\n")
 
 
 def check_edited(after: str, wanted: dict[str, Any], where: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from hudkit.hosts.host_session import HostMessage, Injection
-from hudkit.ingest.first_seen import entry_key
+from hudkit.ingest.first_seen import entry_key, version_key
 from hudkit.ingest.tool_calls import neutral_part
 from hudkit.transcripts import Message, Part, ReportedUsage, TextPart, ToolPart
 
@@ -55,7 +55,8 @@ def read_messages(messages: Sequence[BaseMessage], names: Mapping[str, str], *, 
             "tool" if isinstance(message, ToolMessage) else "assistant" if isinstance(message, AIMessage) else "user"
         )
         entry = HostMessage(key, _message(message, key, results, names), role, message_size(message))
-        read.entries.append(entry._replace(media=_media_calls(message, results)))
+        editable = bool(message.id) and by_id and isinstance(message, HumanMessage)
+        read.entries.append(entry._replace(media=_media_calls(message, results), editable=editable))
         read.spans.append((index, index))
     return read
 
@@ -167,7 +168,9 @@ def _key(message: BaseMessage, seen: Counter[str], *, by_id: bool) -> str:
     """
     text = str(message.text)
     if message.id and by_id:
-        return entry_key(message.id) if isinstance(message, AIMessage) else entry_key(message.id, text)
+        if isinstance(message, AIMessage):
+            return entry_key(message.id)
+        return (version_key if isinstance(message, HumanMessage) else entry_key)(message.id, text)
     calls = [call["id"] or call["name"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
     identity = "\0".join((message.type, text, *calls))
     seen[identity] += 1

@@ -91,8 +91,8 @@ def _hud_tools(answer: _AnswerCall, *, compacts: bool) -> Sequence[BaseTool]:
 
 
 def _strict_tools(tools: Sequence[Any]) -> list[Any]:
-    """Return the same tools for a request that asks for an answer in a schema: OpenAI's models then take no object
-    without named properties, so that `args` is JSON text.
+    """Return the same tools for a request that asks for an answer in a schema: OpenAI's models then take no argument
+    that the definition does not list, so that the others come as JSON text.
     """
     return [_textual(tool) if isinstance(tool, _HudTool) else tool for tool in tools]
 
@@ -111,11 +111,11 @@ def _answerable(message: AIMessage, names: Sequence[str]) -> AIMessage:
 
 def _textual(tool: _HudTool) -> _HudTool:
     schema = cast("dict[str, Any]", tool.args_schema)
-    if "args" not in schema["properties"]:
+    if "operation" not in schema["properties"]:
         return tool
-    # Text in place of an object: OpenAI's strict schemas refuse `dict[str, Any]`, and an operation reads JSON text
-    # too.
-    properties = {**schema["properties"], "args": {"type": "string", "description": "The arguments as JSON text."}}
+    # A strict schema allows nothing beyond what it lists, and no free objects: what an operation takes beside comes
+    # as JSON text.
+    properties = {**schema["properties"], "args": {"type": "string", "description": "Other arguments, as JSON text."}}
     return tool.model_copy(update={"args_schema": {**schema, "properties": properties}})
 
 

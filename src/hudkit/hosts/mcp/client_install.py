@@ -37,6 +37,7 @@ from hudkit.hosts.installing.jsonc import (
     find_member,
     insertion_edits,
     is_blank,
+    object_edit,
     opens_with,
     parse_object,
     removal_edits,
@@ -131,6 +132,7 @@ def install(spot: ServerTarget, client: str, *, dry_run: bool = False) -> tuple[
     others = tuple(
         server for server in manifest.configurations if (server.client, server.touched.file) != (client, str(path))
     )
+    config_files.note_data_directory(spot.data)
     config_files.write_manifest(
         spot.manifest, ServerManifest(configurations=(*others, InstalledServer(client, record)))
     )
@@ -179,6 +181,8 @@ def uninstall(spot: ServerTarget, client: str = "", *, dry_run: bool = False) ->
         config_files.write_manifest(spot.manifest, ServerManifest(configurations=left))
     for leftover in gone:
         remove_file(leftover, upto=spot.data)
+    if gone:
+        config_files.remove_data_directory(spot.data)
     return steps
 
 
@@ -456,7 +460,7 @@ def _json_with(text: str | None, where: Path, client: McpClient, entry: dict[str
     if text is None:
         return ConfigChange(None, whole)
     if is_blank(text):
-        edit = TextEdit(len(text), "", whole)
+        edit = object_edit(text, f"{json.dumps(client.key)}: {json.dumps({SERVER_NAME: entry})}")
         return ConfigChange(text, apply_edits(text, [edit]), (edit,))
     root = parse_object(text, str(where))
     servers = find_member(root, client.key)

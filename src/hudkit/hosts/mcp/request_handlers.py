@@ -32,10 +32,9 @@ from hudkit.tools import DEFINITIONS
 
 _INSTRUCTIONS = (
     "Your HUD holds what must not be forgotten (task, constraints, decisions, steps, notes) and outlives compaction. "
-    'Read it first, and again whenever the conversation was compacted or cut: hud({"tool": "snapshot"}).\n'
-    'Record as you work: hud({"tool": "task.set", "args": {"description": "..."}}), constraints.add, '
-    'decisions.record, steps.add, steps.complete; hud({"tool": "help"}) lists the operations. '
-    'memory({"tool": "search", "args": {"query": "..."}}) finds what was said in any session.'
+    "Read it first, and again whenever the conversation was compacted or cut: the tool hud, operation snapshot.\n"
+    "Record with hud as you work: a decision made, a step finished, a rule heard, a fact that took work to find. Its "
+    "operation help explains. The tool memory, operation search, finds what was said in any session."
 )
 
 _CURRENT_URI = "hud://current"

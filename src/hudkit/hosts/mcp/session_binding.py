@@ -23,6 +23,7 @@ from hudkit.hud.session_keys import PROJECT_LOG, encode_key_part, host_id_of_key
 from hudkit.log.event import Origin
 from hudkit.log.payloads import SessionOffer
 from hudkit.tools import RouterReply, call
+from hudkit.tools.help import call_text
 
 HOST = "mcp"
 _TASK_OPERATIONS = ("task.resume", "task.set")
@@ -193,7 +194,7 @@ class SessionBinding:
         for payload in ResumeOffer(session.id, session.log, session.other)(session.state):
             # One that is at work here, in another window of the same client, is not left behind.
             if isinstance(payload, SessionOffer) and payload.session_id not in here:
-                how = f'hud({{"tool": "task.resume", "args": {{"session": "{visible(payload.session_id)}"}}}})'
+                how = call_text("hud", "task.resume", {"session": payload.session_id})
                 return f"An earlier session of this project left a task open; {how} takes it up."
         return ""
 

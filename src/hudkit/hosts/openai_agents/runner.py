@@ -202,7 +202,7 @@ def _hud_tool(definition: dict[str, Any]) -> FunctionTool:
             return "Not compacted: this conversation is kept and compacted elsewhere."
         return await asyncio.to_thread(now.calls.tool, now.scope, name, arguments)
 
-    # Not strict: OpenAI's strict mode refuses `dict[str, Any]`, which `args` is.
+    # Not strict: an operation takes more arguments than the definition lists.
     return FunctionTool(name, str(definition["description"]), dict(definition["parameters"]), invoke, False)
 
 

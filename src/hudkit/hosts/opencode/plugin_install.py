@@ -8,6 +8,7 @@ our entry is taken out, and nothing else.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from hudkit.hosts.installing.config_files import (
     ConfigChange,
     FileChangeRecord,
     InstallStep,
+    NotWritable,
     apply_change,
     describe_change,
     original_text,
@@ -32,18 +34,19 @@ from hudkit.hosts.installing.config_files import (
 )
 from hudkit.hosts.installing.jsonc import (
     JsonNode,
-    TextEdit,
     apply_edits,
     check_edited,
     find_member,
     insertion_edits,
     is_blank,
+    object_edit,
     opens_with,
     parse_object,
     removal_edits,
 )
 from hudkit.hosts.installing.user_environment import RuntimeNeeds, config_home, project_directory
-from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin
+from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin, read_paths
+from hudkit.hosts.wire import newer
 
 _PLUGIN_FILE = Path("plugins", "opencode", "hudkit.js")
 _MANIFEST_FILE = Path("install", "opencode.json")
@@ -55,7 +58,8 @@ DAEMON_NEEDS = RuntimeNeeds(("hudkit", "starlette", "uvicorn"), "daemon")
 
 class PluginTarget(msgspec.Struct, frozen=True):
     """Where to install: the interpreter and its environment (`None`: it is not asked whether that will stay), our
-    data, log and socket, the variables of the user, and the project's directory (`None`: for all of the user's)."""
+    data, log and socket, the variables of the user, the project's directory (`None`: for all of the user's), and the
+    generations of OpenCode's plugins that are loaded here."""
 
     python: str
     prefix: Path | None
@@ -64,6 +68,13 @@ class PluginTarget(msgspec.Struct, frozen=True):
     socket: Path
     env: Mapping[str, str]
     project: Path | None = None
+    generations: frozenset[int] = frozenset({1})
+
+    @property
+    def loader(self) -> Path:
+        """Return the file by which OpenCode 2 finds the plugin: it loads no file that its configuration names."""
+        folder = user_directory(self.env) if self.project is None else project_directory(self.project) / ".opencode"
+        return folder / "plugins" / "hudkit.js"
 
     @property
     def plugin(self) -> Path:
@@ -99,14 +110,21 @@ def install(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallStep,
         raise ConfigError(f"hudkit is installed from {manifest.plugin}", hint="Uninstall that one first")
     baked = PluginPaths(place.python, str(place.data), str(place.db), str(place.socket), plugin)
     source = generate_plugin(baked)
+    if 2 in place.generations:
+        return _install_loader(place, manifest, source, dry_run=dry_run)
     files = _read(place)
     listing = (path for path, text in files.items() if text is not None and lists_plugin(text, path, plugin))
     config = next(listing, None) or _choose_config(files)
     change = with_plugin(files[config], config, plugin)
     old = read_text(place.plugin)
-    steps = (describe_change(place.plugin, ConfigChange(old, source)), describe_change(config, change))
+    listed = describe_change(config, change)
+    steps = (
+        describe_change(place.plugin, ConfigChange(old, source)),
+        msgspec.structs.replace(listed, hint=_repository_hint(config) if listed.what != "keep" else ""),
+    )
     if dry_run:
         return steps
+    config_files.note_data_directory(place.data)
     if old != source:
         write_file(place.plugin, source.encode("utf-8"))
     others = tuple(record for record in manifest.configurations if record.file != str(config))
@@ -114,10 +132,80 @@ def install(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallStep,
         # The manifest comes first: what a crash leaves behind in the configuration can then still be taken out.
         record = record_change(config, change, key=any(f'"{PLUGIN_KEY}": [' in edit.new for edit in change.edits))
         config_files.write_manifest(place.manifest, PluginManifest(plugin=plugin, configurations=(*others, record)))
-        apply_change(config, change, mode=0o644 if place.project else 0o600)
+        try:
+            apply_change(config, change, mode=0o644 if place.project else 0o600)
+        except ConfigError as error:
+            _take_back(place, old, manifest)
+            if isinstance(error, NotWritable):
+                hint = f'Nothing is left behind. Add {json.dumps(plugin)} to its list "{PLUGIN_KEY}" where it is made'
+                raise NotWritable(error.message, hint=f"{hint}, then run this again for the plugin itself") from None
+            raise
     elif not manifest.plugin:
         config_files.write_manifest(place.manifest, PluginManifest(plugin=plugin))
     return steps
+
+
+def _install_loader(
+    place: PluginTarget, manifest: PluginManifest, source: str, *, dry_run: bool
+) -> tuple[InstallStep, ...]:
+    """Write the plugin and the loader file, which both generations load, and take our entry out of configurations.
+
+    With both, OpenCode 1 would load the plugin twice.
+    """
+    plugin, loader = str(place.plugin), place.loader
+    text = f"{_LOADER_MARK}\nexport {{ default }} from {json.dumps(place.plugin.as_uri())};\n"
+    old = {path: read_text(path) for path in (place.plugin, loader)}
+    other = old[loader]
+    if other is not None and not other.startswith(_LOADER_MARK):
+        raise ConfigError(f"{loader} is not ours", hint="Give that plugin another name")
+    recorded = {record.file: record for record in manifest.configurations}
+    entries = {
+        path: ConfigChange(body, _without(path, body, plugin, recorded.get(str(path))))
+        for path, body in _read(place).items()
+        if body is not None and lists_plugin(body, path, plugin)
+    }
+    change = ConfigChange(other, text)
+    steps = (
+        describe_change(place.plugin, ConfigChange(old[place.plugin], source)),
+        describe_change(loader, change),
+        *(describe_change(path, entry) for path, entry in entries.items()),
+    )
+    if dry_run:
+        return steps
+    config_files.note_data_directory(place.data)
+    if old[place.plugin] != source:
+        write_file(place.plugin, source.encode("utf-8"))
+    record = recorded.get(str(loader)) or record_change(loader, ConfigChange(None, text), key=False)
+    others = tuple(each for name, each in recorded.items() if name not in (str(loader), *map(str, entries)))
+    config_files.write_manifest(place.manifest, PluginManifest(plugin=plugin, configurations=(*others, record)))
+    apply_change(loader, change)
+    for path, entry in entries.items():
+        write_or_remove(path, entry.after)
+    return steps
+
+
+_LOADER_MARK = "// `hudkit install opencode` writes this file; `hudkit uninstall opencode` removes it."
+
+
+def _take_back(place: PluginTarget, old: str | None, manifest: PluginManifest) -> None:
+    """Make our own files as they were before an installation that the configuration's file did not allow."""
+    write_or_remove(place.plugin, old, made_directory=place.data)
+    if manifest.plugin:
+        config_files.write_manifest(place.manifest, manifest)
+    else:
+        remove_file(place.manifest, upto=place.data)
+    config_files.remove_data_directory(place.data)
+
+
+def _repository_hint(config: Path) -> str:
+    """Return what to know of a configuration that is a link into a git repository; empty where it is none."""
+    real = Path(os.path.realpath(config))
+    repository = project_directory(real.parent)
+    if real == config.absolute() or not (repository / ".git").exists():
+        return ""
+    return (
+        f"{real} is in the repository {repository}: the entry names a file of this machine (elsewhere it is ignored)"
+    )
 
 
 def uninstall(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallStep, ...]:
@@ -129,7 +217,7 @@ def uninstall(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallSte
     manifest = config_files.read_manifest(place.manifest, PluginManifest)
     plugin = manifest.plugin or str(place.plugin)
     recorded = {record.file: record for record in manifest.configurations}
-    files = _read(place)
+    files = {**_read(place), place.loader: read_text(place.loader)}
     changes = {
         path: ConfigChange(text, _without(path, text, plugin, recorded.get(str(path))))
         for path, text in files.items()
@@ -149,12 +237,37 @@ def uninstall(place: PluginTarget, *, dry_run: bool = False) -> tuple[InstallSte
         return steps
     for path, change in changes.items():
         made_directory = recorded[str(path)].made_directory if str(path) in recorded else ""
-        write_or_remove(path, change.after, made_directory=Path(made_directory) if made_directory else None)
+        try:
+            write_or_remove(path, change.after, made_directory=Path(made_directory) if made_directory else None)
+        except NotWritable as error:
+            hint = f'Take {json.dumps(plugin)} out of its list "{PLUGIN_KEY}" where it is made, then run this again'
+            raise NotWritable(error.message, hint=hint) from None
     if left:
         config_files.write_manifest(place.manifest, PluginManifest(plugin=plugin, configurations=left))
     for leftover in gone:
         remove_file(leftover, upto=place.data)
+    if gone:
+        config_files.remove_data_directory(place.data)
     return steps
+
+
+def renew_plugin(data: Path, python: str) -> Path | None:
+    """Write the installed plugin anew where it is of an older version and starts this interpreter; return its file.
+
+    An upgrade of the package leaves the plugin as it was. `None` where there is nothing to do. Raises `ConfigError`
+    where the manifest cannot be read, `OSError` where the plugin cannot be written.
+    """
+    manifest = config_files.read_manifest(data / _MANIFEST_FILE, PluginManifest)
+    file = Path(manifest.plugin)
+    text = read_text(file) if manifest.plugin else None
+    baked = read_paths(text) if text is not None else None
+    if baked is None:
+        return None
+    places, version = baked
+    if places.python != python or not newer(__version__, version):
+        return None
+    write_file(file, generate_plugin(places).encode("utf-8"))
+    return file
 
 
 def read_installed(place: PluginTarget) -> PluginManifest | None:
@@ -164,6 +277,8 @@ def read_installed(place: PluginTarget) -> PluginManifest | None:
 
 def _without(path: Path, text: str, plugin: str, recorded: FileChangeRecord | None) -> str | None:
     """Return a configuration without our entry: its former bytes where nobody touched it since."""
+    if path.suffix == ".js":
+        return None if lists_plugin(text, path, plugin) else text
     if recorded is not None:
         untouched, before = original_text(text, recorded)
         if untouched:
@@ -217,14 +332,19 @@ def _choose_config(files: Mapping[Path, str | None]) -> Path:
     listing = (
         path
         for path, text in there.items()
-        if text.strip() and find_member(parse_object(text, str(path)), PLUGIN_KEY)
+        if not is_blank(text) and find_member(parse_object(text, str(path)), PLUGIN_KEY)
     )
     return next(listing, next(iter(there), next(iter(files))))
 
 
 def lists_plugin(text: str, where: Path, plugin: str) -> bool:
-    """Return whether a configuration lists the plugin. Raises `ConfigError` where it cannot be read."""
-    plugins = find_member(parse_object(text, str(where)), PLUGIN_KEY) if text.strip() else None
+    """Return whether a configuration, or a loader file, names the plugin.
+
+    Raises `ConfigError` where it cannot be read.
+    """
+    if where.suffix == ".js":
+        return text.startswith(_LOADER_MARK) and Path(plugin).as_uri() in text
+    plugins = None if is_blank(text) else find_member(parse_object(text, str(where)), PLUGIN_KEY)
     return plugins is not None and _index(plugins.node, plugin) is not None
 
 
@@ -237,7 +357,7 @@ def with_plugin(text: str | None, where: Path, plugin: str) -> ConfigChange:
     if text is None:
         return ConfigChange(None, f'{{\n  "$schema": "{_SCHEMA_URL}",\n  "{PLUGIN_KEY}": [{entry}]\n}}\n')
     if is_blank(text):
-        edit = TextEdit(len(text), "", f'{{\n  "{PLUGIN_KEY}": [{entry}]\n}}\n')
+        edit = object_edit(text, f'"{PLUGIN_KEY}": [{entry}]')
         return ConfigChange(text, apply_edits(text, [edit]), (edit,))
     root = parse_object(text, str(where))
     plugins = find_member(root, PLUGIN_KEY)

@@ -322,6 +322,13 @@ _FEATURE_HEADING = re.compile(
     r"(?i)^(?:please |now |next(?: up)?:? )*(?:add|create|build|implement|make|feature(?: request)?|bug(?: report)?|task|show|export|extend|introduce|design|todo|story|user story|ticket|validation)\b"
 )
 """A heading over what shall be built: what must be so there is one feature."""
+_REQUEST = re.compile(
+    r"(?i)^(?:and |but |so |also |please |now )*(?:the|our|my|your|this) (?:[\w`'·./-]+ ){1,4}?(?:must|has to|needs to|should) (?:also |now |finally |soon |at last )*"
+    r"(?:(?:get|gain|receive|learn|grow)\b(?!.*\b(?:\w*review\w*|approv\w+|sign-?offs?|ok(?:ay)?|permission|consent|changelog|tests?|tickets?|migration|descriptions?|labels?|merged|tagged|released|always|never|only|every|each|all|before|without)\b)"
+    r"|have (?:a|an) (?!.*\b(?:reviews?|approv\w+|changelog|tests?|tickets?|docstring|description|label|owner|licen[cs]e|header|type|limit|timeout|fallback)\b)|be able to\b(?!.*\b(?:always|never|only|without|offline)\b))"
+)
+"""How a request reads that names what shall be built: "our shop must get a wish list". All of a kind ("each invoice
+must get a number") are a rule, and so is what a change must get (a review, a test)."""
 _DECISION_HEADING = re.compile(r"(?i)^(?:\w+ ){0,2}(?:decision|verdict|choice|resolution)\b")
 """A heading over a decision."""
 _EXPLANATION = re.compile(
@@ -708,7 +715,7 @@ def _demands(clause: str, before: str, *, norm: bool) -> bool:
         return False
     if norm and _DEMANDING.search(clause) and not _EXPLANATION.match(clause) and not is_wish(clause):
         return True
-    if before and _SUGGESTION.match(before) and len(clause.split()) <= 3:
+    if _REQUEST.match(clause) or (before and _SUGGESTION.match(before) and len(clause.split()) <= 3):
         return False
     if before and _PRAISE.match(before) and re.match(r"(?i)(?:no|not) (?!other|more|new|further)", clause):
         return False

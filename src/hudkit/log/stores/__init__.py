@@ -35,7 +35,9 @@ def open_log(
     """Return the log at `path`; with `None`, a new one in memory. Errors: see `SqliteLog.open`.
 
     With `fail_open`, a medium that refuses writes (a read-only file system, a full disk) is no error: the log that is
-    returned reads what is there, refuses every append with the medium's error, and appends as soon as it can.
+    returned reads what is there, refuses every append with the medium's error, and appends as soon as it can. Where
+    there is nothing to be read and a directory that cannot be written, as a home that is read-only, it is a log in
+    memory, which says so (`remark`).
     """
     if path is None:
         return MemoryLog()
@@ -44,7 +46,16 @@ def open_log(
     except (StoreFull, StoreReadOnly) as error:
         if not fail_open:
             raise
+        if isinstance(error, StoreReadOnly) and not os.path.lexists(path):
+            return _VolatileLog()
         return _UnwritableLog(Path(path), busy_timeout, error)
+
+
+class _VolatileLog(MemoryLog):
+    """An `EventLog` where nothing can be written: as long as the process lives, and no longer."""
+
+    remark = "state: kept in memory only (read-only); a restart of hudkit loses it"
+    """What every frame and answer says."""
 
 
 class _UnwritableLog:

@@ -13,7 +13,7 @@ Nothing waits for a timer: a lone caller pays for its own commit and nothing mor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -77,6 +77,14 @@ class GroupCommit:
     def last_seq(self, session_id: str) -> int:
         """Return the session's last sequence number; what is queued does not count yet. See `EventLog.last_seq`."""
         return self._log.last_seq(session_id)
+
+    def event_ids(self, session_id: str, *, upto: int) -> list[str]:
+        """Return the ids of the events; see `EventLog.event_ids`."""
+        return self._log.event_ids(session_id, upto=upto)
+
+    def last_seq_of(self, session_id: str, types: Collection[str], *, upto: int) -> int:
+        """Return the number of the last event of one of these types; see `EventLog.last_seq_of`."""
+        return self._log.last_seq_of(session_id, types, upto=upto)
 
     def sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions; see `EventLog.sessions`."""

@@ -28,9 +28,9 @@ from hudkit.log.codec import (
     is_id,
     payload_digest,
 )
-from hudkit.log.payloads import Redact
+from hudkit.log.payloads import EventGap, Redact
 
-_REDACT = type_of(Redact(seq=1))
+_REDACT, _GAP = type_of(Redact(seq=1)), type_of(EventGap("lost", ""))
 _ORIGINS = {origin.value: origin for origin in Origin}
 _NAMES: dict[str, str] = {name: name for name in _ORIGINS}
 _INT64 = 2**63
@@ -238,13 +238,15 @@ class _SessionScan:
         self.bad: Finding | None = None
         self.empty: set[int] = set()
         self.erased: set[int] = set()
+        self.gaps: set[int] = set()
 
 
 class ChainScan:
     """Takes rows one by one; `findings` says at the end which events do not verify.
 
     Rules: positions and, within a session, sequence numbers count from 1 without a gap; each row's body matches its
-    digest and its envelope the chain; a body is absent exactly where a later `redact` event of the session names it.
+    digest and its envelope the chain; a body is absent exactly where a later `redact` event of the session names it,
+    but for the gap that a repair left in the place of such an event.
     """
 
     def __init__(self) -> None:
@@ -274,6 +276,8 @@ class ChainScan:
         chain.head = ChainHead(row.seq, row.link)
         if row.body is None:
             chain.empty.add(row.seq)
+        elif row.type == _GAP:
+            chain.gaps.add(row.seq)
         target = redaction_target(row)
         if target is not None:
             chain.erased.add(target)
@@ -309,7 +313,8 @@ def missing_event(session_id: str, seq: int) -> Finding:
 def _first_finding(session_id: str, chain: _SessionScan) -> Finding | None:
     if chain.bad is not None:
         return chain.bad
-    odd = chain.empty ^ chain.erased
+    # In the place of an event that was redacted, and then damaged, stands what says so.
+    odd = chain.empty ^ (chain.erased - chain.gaps)
     if not odd:
         return None
     seq = min(odd)

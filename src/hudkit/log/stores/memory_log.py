@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from threading import RLock
 
@@ -73,6 +73,14 @@ class MemoryLog:
         with self._lock:
             self._check_open()
             return len(self._rows.get(session_id, ()))
+
+    def event_ids(self, session_id: str, *, upto: int) -> list[str]:
+        """Return the ids of the events with `seq <= upto`, in order; see `EventLog.event_ids`."""
+        return [event.id for event in self.read(session_id, upto=upto)]
+
+    def last_seq_of(self, session_id: str, types: Collection[str], *, upto: int) -> int:
+        """Return the number of the last event of one of these types; see `EventLog.last_seq_of`."""
+        return max((event.seq for event in self.read(session_id, upto=upto) if event.type in types), default=0)
 
     def sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions, in order of their first event."""

@@ -33,7 +33,8 @@ class Schema(NamedTuple):
 
     `steps[n]` brings a file from version n to n + 1. A released step is never edited: files that have had it exist.
     `foreign` and `hint` are the words of the error for another program's file. `keeps_copy` says whether a file that
-    holds data is copied before its first step.
+    holds data is copied before its first step. `was_unmarked`: the first release wrote files with the definitions of
+    the first step and without a mark; that step changes no definition of theirs.
     """
 
     application_id: int
@@ -41,6 +42,7 @@ class Schema(NamedTuple):
     foreign: str
     hint: str
     keeps_copy: bool = True
+    was_unmarked: bool = False
 
 
 def check_version(db: sqlite3.Connection, path: Path, schema: Schema) -> int:
@@ -55,6 +57,10 @@ def check_version(db: sqlite3.Connection, path: Path, schema: Schema) -> int:
             hint="Use the version of hudkit that wrote it, or a newer one",
             version=version,
         )
+    if version == 0 and not marked and schema.was_unmarked:
+        # A part of them is all that a process which was killed in the middle had made.
+        unmarked = _stored_definitions(db).items() <= _expected_definitions((schema.steps[0],)).items()
+        marked, empty = False, empty or unmarked
     if version < 0 or marked != (version > 0) or empty != (version == 0):
         finding = Finding("file", "", 0, f"{path} {schema.foreign}")
         raise StoreDamaged(finding.message, hint=schema.hint, finding=finding)

@@ -1,4 +1,7 @@
-"""Backups of a log, restoring one, and repairing a damaged log: what verifies is kept, what does not is named.
+"""Backups of a database, restoring one, and repairing a damaged log: what verifies is kept, what does not is named.
+
+Backing up and restoring are the same for each kind of our databases; a `DatabaseKind` says how a file is read through
+and what brings it to this release. `LOG` is that of logs, also of worlds.
 
 **Replacing a log** never loses the one that is there. Under a lock that nobody else can have, the present files get a
 second name (`hudkit.db.before-repair-TIME`), then one rename puts the new file in place. Killed at any moment, it
@@ -19,8 +22,10 @@ row behind it, or the session's head, confirms its own link.
 
 from __future__ import annotations
 
-import fcntl
+import errno
+import glob
 import os
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -35,10 +40,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
-from hudkit.errors import ConfigError, StoreBusy, StoreDamaged, StoreError
+from hudkit.errors import ConfigError, StoreBusy, StoreDamaged, StoreError, StoreTooNew
 from hudkit.log import Finding, Origin, type_of
 from hudkit.log.codec import GENESIS, encode_payload, is_id, payload_digest
-from hudkit.log.payloads import EventGap
+from hudkit.log.payloads import EventGap, Redact
 from hudkit.log.stores.hash_chain import (
     FINDING_MESSAGES,
     ChainHead,
@@ -48,6 +53,7 @@ from hudkit.log.stores.hash_chain import (
     row_link,
 )
 from hudkit.log.stores.log_tables import COLUMNS, ArchiveReader
+from hudkit.log.stores.migrations import Schema, check_definitions, check_version, migrate
 from hudkit.log.stores.raw_pages import carved_rows
 from hudkit.log.stores.sqlite_files import (
     DATABASE_SUFFIXES,
@@ -55,68 +61,171 @@ from hudkit.log.stores.sqlite_files import (
     check_private_path,
     companion_path,
     connect_reader,
+    connect_writer,
     create_private_file,
+    is_open_elsewhere,
     store_errors,
     sync_directory,
 )
-from hudkit.log.stores.sqlite_log import SqliteLog, verify_database
+from hudkit.log.stores.sqlite_log import (
+    SqliteLog,
+    connect_log_reader,
+    is_wal_foreign,
+    put_foreign_wal_aside,
+    verify_database,
+)
 
 _BACKUP = ".backup-"
 _BEFORE = ".before-"
 _PART = ".part-"
+_SQLITE = b"SQLite format 3\0"
 _BUSY_SECONDS = 5.0
 _NOWHERE = float("inf")
-_SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510  # where SQLite's file format has the shared lock
+_STAMPED = re.compile(r"(\d{8}T\d{6})(?:\.(\d{3}))?Z")
+_LEFTOVER = re.compile(
+    rf"(?:{re.escape(_BACKUP)}\d{{8}}T\d{{6}}\.\d{{3}}Z)?{re.escape(_PART)}(\d+)(?:-wal|-shm|-journal|\.mark)?"
+)
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _MALFORMED = (sqlite3.Error, sqlite3.Warning, StoreError, OverflowError, UnicodeError)
 
 
 # -- backups ---------------------------------------------------------------------------------------------------------
 
 
+class DatabaseKind(NamedTuple):
+    """What a backup needs to know of a kind of database.
+
+    `find_damage` reads a whole file and returns what is wrong with it; `upgrade` brings a file to this release's
+    schema. Both raise a `StoreError`.
+    """
+
+    find_damage: Callable[[Path], list[Finding]]
+    upgrade: Callable[[Path], None]
+    damage_hint: str = "`hudkit restore` puts the last backup back"
+
+
+def database_kind(schema: Schema) -> DatabaseKind:
+    """Return the kind of the databases of a schema that have no chain of hashes: SQLite's own checks have to do."""
+
+    def find_damage(path: Path) -> list[Finding]:
+        try:
+            with closing(connect_reader(path, _BUSY_SECONDS)) as db:
+                if check_version(db, path, schema) == len(schema.steps):
+                    check_definitions(db, path, schema)
+                problems = [str(row[0]) for row in db.execute("PRAGMA integrity_check(3)")]
+                orphans = len(db.execute("PRAGMA foreign_key_check").fetchall())
+        except StoreDamaged as error:
+            return [Finding("file", "", 0, error.message)]
+        except StoreError:
+            raise
+        except _MALFORMED as error:
+            return [Finding("file", "", 0, f"{path}: {error}")]
+        if orphans:
+            problems = [*(problem for problem in problems if problem != "ok"), f"{orphans} rows belong to none"]
+        return [] if problems == ["ok"] else [Finding("file", "", 0, "; ".join(problems))]
+
+    def upgrade(path: Path) -> None:
+        with closing(connect_writer(path, _BUSY_SECONDS)) as db:
+            migrate(db, path, schema)
+            check_definitions(db, path, schema)
+
+    return DatabaseKind(find_damage, upgrade)
+
+
 def backup_paths(path: Path) -> list[Path]:
-    """Return the backups that lie beside a log, the oldest first."""
-    return sorted(path.parent.glob(f"{path.name}{_BACKUP}*Z"))
+    """Return the backups that lie beside a database, the oldest first."""
+    return sorted(file for file in _companions(path, _BACKUP) if backup_time(file) is not None)
 
 
-def back_up(path: Path, now: int, *, target: Path | None = None, keep: int = 0) -> tuple[Path, list[Path]]:
-    """Copy a log, as of one moment and also while others write to it, and return the copy and what was rotated away.
+def backup_time(backup: Path) -> int | None:
+    """Return the time (Unix ms) in the name of a backup; `None` for another name.
 
-    The copy is read again and verified before it has its name; its mode is 0600. It goes to `target`, or beside the
-    log under a name with the time `now` (Unix ms); of those beside the log the newest `keep` stay (0: all).
+    A file's own time is no help: whoever copies the file may set it.
+    """
+    parts = _STAMPED.fullmatch(backup.name.rpartition(_BACKUP)[2])
+    if parts is None:
+        return None
+    try:
+        seconds = datetime.strptime(parts[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC).timestamp()
+    except ValueError:  # the 31st of a short month
+        return None
+    return int(seconds) * 1000 + int(parts[2] or 0)
 
-    Raises `StoreDamaged` where the log does not verify: then no copy is made, and the earlier ones stay. Raises
+
+def backup_source(copy: Path) -> str:
+    """Return the name of the file that a backup, or what a restore or repair left, is of; empty for another name."""
+    source, mark, _ = copy.name.rpartition(_BACKUP)
+    if mark and backup_time(copy) is not None:
+        return source
+    return copy.name.rpartition(_BEFORE)[0]
+
+
+def back_up(
+    path: Path, now: int, *, target: Path | None = None, keep: int = 0, kind: DatabaseKind | None = None
+) -> tuple[Path, list[Path]]:
+    """Copy a database, as of one moment and also while others write to it.
+
+    Returns the copy and what was rotated away. The copy is read again and verified before it has its name; its mode
+    is 0600. It goes to `target`, or beside the database under a name with the time `now` (Unix ms); of those beside
+    it, the new one and the newest others stay, `keep` in all (0: all). `kind` is that of a log where none is given.
+
+    Raises `StoreDamaged` where the database does not verify: then no copy is made, and the earlier ones stay. Raises
     `ConfigError` where there is a file `target`, and a `StoreError`.
     """
+    kind = kind or LOG
     path = path.absolute()
     copy = target.absolute() if target is not None else companion_path(path, f"{_BACKUP}{_stamp(now)}")
     with store_errors(copy):
         check_private_path(path, create=False)
         check_private_path(copy, create=True)
-        _remove_leftovers(copy)
+        _remove_leftovers(copy if target is not None else path)
         part = companion_path(copy, f"{_PART}{os.getpid()}")
         part.unlink(missing_ok=True)
         create_private_file(part)
         try:
             with store_errors(path):
                 _copy_database(path, part)
-            damage = unrecorded_findings(part)
+            try:
+                damage = kind.find_damage(part)
+            except StoreTooNew as error:
+                raise StoreTooNew(error.message.replace(str(part), str(path)), hint=error.hint) from None
             if damage:
                 raise StoreDamaged(
                     f"{path} is damaged ({damage[0].message}): no backup was made, and earlier ones stay as they are",
-                    hint="`hudkit repair` keeps what verifies; `hudkit restore` puts the last backup back",
+                    hint=kind.damage_hint,
                     finding=damage[0],
                 )
-            try:
-                os.link(part, copy)  # a rename would write over a file
-            except FileExistsError:
-                raise ConfigError(f"there is a file {copy}", hint="Name another one") from None
+            _give_name(part, copy)
         finally:
-            part.unlink(missing_ok=True)
+            _remove_database(part)
         sync_directory(copy.parent)
-        old = backup_paths(path)[:-keep] if keep and target is None else []
+        others = [file for file in backup_paths(path) if file != copy]
+        # The new one stays in any case: with the clock set back, its name is not the last one.
+        old = others[: max(0, len(others) - (keep - 1))] if keep and target is None else []
         for file in old:
             file.unlink(missing_ok=True)
     return copy, old
+
+
+def _give_name(part: Path, copy: Path) -> None:
+    """Give a finished copy its name. Raises `ConfigError` where there is a file of that name."""
+    try:
+        try:
+            os.link(part, copy)  # a rename would write over a file
+        except FileExistsError:
+            raise
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            create_private_file(copy)  # a memory stick, say: its file system knows one name of a file only
+            part.replace(copy)
+    except FileExistsError:
+        raise ConfigError(f"there is a file {copy}", hint="Name another one") from None
+
+
+def _companions(path: Path, suffix: str) -> list[Path]:
+    """Return the files beside `path` whose names go on with `suffix`."""
+    return list(path.parent.glob(f"{glob.escape(path.name + suffix)}*"))
 
 
 def unrecorded_findings(path: Path) -> list[Finding]:
@@ -130,9 +239,17 @@ def unrecorded_findings(path: Path) -> list[Finding]:
     return [finding for finding in findings if finding not in recorded]
 
 
+LOG = DatabaseKind(
+    unrecorded_findings,
+    lambda path: SqliteLog.open(path).close(),
+    "`hudkit repair` keeps what verifies; `hudkit restore` puts the last backup back",
+)
+"""Logs of sessions and of worlds."""
+
+
 def _copy_database(path: Path, copy: Path) -> None:
     """Copy a database into an empty file, as of one moment, durably and as a single file."""
-    with closing(connect_reader(path, _BUSY_SECONDS)) as source, closing(_connect(copy)) as target:
+    with closing(connect_log_reader(path, _BUSY_SECONDS)) as source, closing(_connect(copy)) as target:
         target.execute("PRAGMA synchronous = FULL")
         source.backup(target)
         target.execute("PRAGMA journal_mode = DELETE")
@@ -147,11 +264,19 @@ def _stamp(now: int) -> str:
     return datetime.fromtimestamp(now / 1000, UTC).strftime("%Y%m%dT%H%M%S") + f".{now % 1000:03d}Z"
 
 
-def _remove_leftovers(copy: Path) -> None:
-    """Remove what a process that was killed left half done beside a file."""
-    for file in copy.parent.glob(f"{copy.name.partition(_BACKUP)[0]}*{_PART}*"):
-        number = file.name.rpartition(_PART)[2].partition("-")[0].partition(".")[0]
-        if number.isdecimal() and not _is_alive(int(number)):
+def _remove_leftovers(path: Path) -> None:
+    """Remove what a process that was killed left half done beside a database.
+
+    Only files that a copy of ours can be: an archive in parts has names like these, too.
+    """
+    for file in path.parent.glob(f"{glob.escape(path.name)}*{_PART}*"):
+        parts = _LEFTOVER.fullmatch(file.name[len(path.name) :])
+        if parts is None or file.is_symlink() or not file.is_file() or _is_alive(int(parts[1])):
+            continue
+        with file.open("rb") as opened:
+            start = opened.read(len(_SQLITE))
+        is_database = file.name.endswith(parts[1])
+        if not is_database or start in (_SQLITE, b""):
             file.unlink(missing_ok=True)
 
 
@@ -160,7 +285,7 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:
+    except (OSError, OverflowError):  # another user's, or no number of a process
         return True
     return True
 
@@ -168,12 +293,14 @@ def _is_alive(process: int) -> bool:
 # -- putting another file in the place of a log ----------------------------------------------------------------------
 
 
-def restore(path: Path, backup: Path, now: int) -> Path | None:
-    """Put a backup in the place of a log, and return where the log that was there is now (`None`: there was none).
+def restore(path: Path, backup: Path, now: int, *, kind: DatabaseKind | None = None) -> Path | None:
+    """Put a backup in the place of a database; return where the one that was there is now (`None`: there was none).
 
-    The backup is copied, brought to the newest schema and verified before anything is changed. Raises `StoreDamaged`
-    where it does not verify, `StoreBusy` where a process has the log open, and another `StoreError`.
+    The backup is copied, brought to the newest schema and verified before anything is changed. `kind` is that of a
+    log where none is given. Raises `StoreDamaged` where the backup does not verify, `StoreBusy` where a process has
+    the database open, and another `StoreError`.
     """
+    kind = kind or LOG
     path, backup = path.absolute(), backup.absolute()
     with store_errors(backup):
         check_private_path(path, create=True)
@@ -183,9 +310,9 @@ def restore(path: Path, backup: Path, now: int) -> Path | None:
             _remove_database(new)
             create_private_file(new)
             _copy_database(backup, new)
-            SqliteLog.open(new).close()  # an older release's schema is brought to this one's
+            kind.upgrade(new)
             _make_single(new)
-            damage = unrecorded_findings(new)
+            damage = kind.find_damage(new)
             if damage:
                 raise StoreDamaged(
                     f"{backup} does not verify: {damage[0].message}", hint="Take another backup", finding=damage[0]
@@ -216,6 +343,8 @@ def _replace_log(path: Path, new: Path, suffix: str) -> Path | None:
     everything into the database file, and no other connection (SQLite's own way out of the write-ahead mode asks for
     that); the mark away, which knows only the old log; the new file in place.
     """
+    # What is no part of the log that is there must not get into it below.
+    put_foreign_wal_aside(path, _BUSY_SECONDS)
     # The clock may have been set back: no earlier log is in the way.
     names = (companion_path(path, f"{suffix}-{number}" if number else suffix) for number in count())
     second_name = next(name for name in names if not os.path.lexists(name))
@@ -250,7 +379,7 @@ def _lock_alone(path: Path) -> sqlite3.Connection | None:
         f"{path} is in use by another process", hint="End the programs that have it open, then try again"
     )
     # What SQLite says of a file with a damaged header may be "locked" just as well: so its locks are asked for first.
-    if _is_open_elsewhere(path):
+    if is_open_elsewhere(path):
         raise in_use
     db = sqlite3.connect(path, isolation_level=None, timeout=1.0)
     try:
@@ -260,25 +389,13 @@ def _lock_alone(path: Path) -> sqlite3.Connection | None:
         db.execute("BEGIN EXCLUSIVE")
     except sqlite3.DatabaseError:
         db.close()
-        if _is_open_elsewhere(path):
+        if is_open_elsewhere(path):
             raise in_use from None
         return None
     except StoreBusy:
         db.close()
         raise
     return db
-
-
-def _is_open_elsewhere(path: Path) -> bool:
-    """Whether another process holds SQLite's shared lock, which every connection to a log holds while it is open."""
-    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, _SHARED_SIZE, _SHARED_FIRST)
-        return False
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
 
 
 # -- repairing -------------------------------------------------------------------------------------------------------
@@ -446,7 +563,7 @@ class _Gathered:
 def _gather(path: Path) -> _Gathered:
     """Return every row of a log that SQL can read."""
     gathered = _Gathered()
-    with suppress(*_MALFORMED), closing(connect_reader(path, _BUSY_SECONDS)) as db:
+    with suppress(*_MALFORMED), closing(connect_log_reader(path, _BUSY_SECONDS)) as db:
         db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         archived = ArchiveReader(lambda sql, args: db.execute(sql, args).fetchall())
         with suppress(*_MALFORMED):
@@ -469,7 +586,7 @@ def _gather(path: Path) -> _Gathered:
 
 def _gather_raw(path: Path, gathered: _Gathered) -> None:
     """Add the rows that can be seen in the raw bytes of the files."""
-    files = (path, companion_path(path, "-wal"))
+    files = [path] if is_wal_foreign(path, _BUSY_SECONDS) else [path, companion_path(path, "-wal")]
     for position, row in carved_rows(*(file.read_bytes() if file.exists() else b"" for file in files)):
         gathered.take(position, row)
 
@@ -598,12 +715,11 @@ def _write_rows(
         turns[row.session_id] = row.turn
         rows.append(row._replace(link=link))
 
-    def append_gap(session_id: str, code: str, message: str, was: str = "") -> None:
-        gap = EventGap(code, message, was)
-        encoded = encode_payload(gap)
+    def append_event(session_id: str, payload: EventGap | Redact) -> None:
+        encoded = encode_payload(payload)
         seq = heads.get(session_id, ChainHead(0, GENESIS)).seq + 1
         turn = turns.get(session_id, 0)
-        fields = (session_id, seq, ids(), turn, now, type_of(gap), gap.V, Origin.SYSTEM.value)
+        fields = (session_id, seq, ids(), turn, now, type_of(payload), payload.V, Origin.SYSTEM.value)
         append(EventRow(*fields, encoded.body, encoded.digest, b""))
 
     for _, session_id, _, entry in ordered:
@@ -611,9 +727,12 @@ def _write_rows(
             append(entry.row._replace(body=None) if entry.packed else entry.row)
         else:
             assert entry.lost is not None
-            append_gap(session_id, entry.lost.code, entry.lost.message, entry.lost.type)
+            append_event(session_id, EventGap(entry.lost.code, entry.lost.message, entry.lost.type))
+    for session_id, chain in sessions.items():
+        for seq in _without_redaction(chain):
+            append_event(session_id, Redact(seq, "the redaction was damaged"))
     for finding in findings:
-        append_gap(finding.session_id, finding.code, finding.message)
+        append_event(finding.session_id, EventGap(finding.code, finding.message))
     columns = ", ".join("?" * (len(EventRow._fields) + 1))
     with closing(_connect(path)) as db:
         db.execute("PRAGMA synchronous = FULL")
@@ -630,6 +749,18 @@ def _write_rows(
             [chunk for chunk in gathered.archive if _is_used(chunk, gathered)],
         )
         db.execute("COMMIT")
+
+
+def _without_redaction(chain: Sequence[_Entry]) -> list[int]:
+    """Return the numbers of the events without a payload whose redaction is among the lost events behind them."""
+    rows = [(entry.row, entry.packed) for entry in chain if entry.row is not None]
+    redacted = {redaction_target(row) for row, _ in rows}
+    last_lost = max((entry.seq for entry in chain if entry.lost is not None), default=0)
+    return [
+        row.seq
+        for row, packed in rows
+        if row.body is None and not packed and row.seq < last_lost and row.seq not in redacted
+    ]
 
 
 def _is_used(chunk: tuple[Any, ...], gathered: _Gathered) -> bool:

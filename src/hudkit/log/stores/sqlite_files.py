@@ -8,6 +8,7 @@ package as a `StoreError`.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import sqlite3
 import stat
@@ -23,12 +24,21 @@ from hudkit.log import Finding
 DATABASE_SUFFIXES = ("", "-wal", "-shm", "-journal", ".mark")
 """The files of one log: the database, what SQLite keeps beside it, and the high-water mark."""
 
+_SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510  # where SQLite's file format has the shared lock
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def companion_path(path: Path, suffix: str) -> Path:
     """Return the file that goes with the database at `path`: `hudkit.db` and `-wal` give `hudkit.db-wal`."""
     return path.with_name(path.name + suffix)
+
+
+def is_gone(path: Path) -> bool:
+    """Return whether the log at `path` is not there, and the mark beside it says that events were acknowledged."""
+    try:
+        return not os.path.lexists(path) and bool(companion_path(path, ".mark").read_bytes().strip(b"\0"))
+    except OSError:
+        return False
 
 
 def check_private_path(path: Path, *, create: bool) -> None:
@@ -153,8 +163,29 @@ def connect_reader(path: Path, timeout: float) -> sqlite3.Connection:
         log = companion_path(path, "-wal")
         if log.exists() and log.stat().st_size:
             raise
-        db = _connect(path, "ro&immutable=1", timeout)  # no process can be writing: there is no write-ahead log
+        db = connect_alone(path, timeout)  # no process can be writing: there is no write-ahead log
+    except BaseException:
+        # Left open, it would share what it has read of the write-ahead log with the next connection of this process.
+        db.close()
+        raise
     return db
+
+
+def connect_alone(path: Path, timeout: float) -> sqlite3.Connection:
+    """Return a connection that reads the database file alone, as if there were no write-ahead log."""
+    return _connect(path, "ro&immutable=1", timeout)
+
+
+def is_open_elsewhere(path: Path) -> bool:
+    """Whether another process holds SQLite's shared lock, which every connection to a log holds while it is open."""
+    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, _SHARED_SIZE, _SHARED_FIRST)
+        return False
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
 
 
 def _connect(path: Path, mode: str, timeout: float) -> sqlite3.Connection:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from functools import partial
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from threading import RLock
@@ -14,6 +16,7 @@ from typing import Any
 from hudkit.errors import StoreBusy, StoreDamaged, StoreError, StoreGone, StoreReadOnly
 from hudkit.log import Batch, Event, EventDraft, Finding, Snapshot
 from hudkit.log.codec import GENESIS, is_id
+from hudkit.log.event_log import ANOTHER_EVENT, MORE_THAN_ONE_SESSION
 from hudkit.log.stores import log_tables
 from hudkit.log.stores.hash_chain import ChainHead, ChainScan, EventRow, check_id, damage_error
 from hudkit.log.stores.high_water_mark import HighWaterMark, HighWaterMarkFile
@@ -34,10 +37,13 @@ from hudkit.log.stores.sqlite_files import (
     OpenFiles,
     check_private_path,
     companion_path,
+    connect_alone,
     connect_reader,
     connect_writer,
     create_private_file,
+    is_open_elsewhere,
     store_errors,
+    sync_directory,
     translate_error,
 )
 
@@ -133,6 +139,28 @@ class SqliteLog:
             return 0
         with self._reading() as db:
             return _last_seq(db, session_id)
+
+    def event_ids(self, session_id: str, *, upto: int) -> list[str]:
+        """Return the ids of the events with `seq <= upto`, in order; see `EventLog.event_ids`."""
+        if not is_id(session_id):
+            return []
+        # As bytes, decoded at once: a decoder for each row takes longer than the reading.
+        rows = self._fetch(
+            "SELECT CAST(id AS BLOB) FROM events WHERE session_id = ? AND seq <= ? ORDER BY seq", (session_id, upto)
+        )
+        ids = b"\n".join([row[0] for row in rows]).decode("utf-8", "surrogateescape")
+        return ids.split("\n") if rows else []
+
+    def last_seq_of(self, session_id: str, types: Collection[str], *, upto: int) -> int:
+        """Return the number of the last event of one of these types; see `EventLog.last_seq_of`."""
+        if not is_id(session_id):
+            return 0
+        marks = ", ".join("?" * len(types))
+        of_types = f"session_id = ? AND seq <= ? AND type IN ({marks})"
+        rows = self._fetch(
+            f"SELECT seq FROM events WHERE {of_types} ORDER BY seq DESC LIMIT 1", (session_id, upto, *types)
+        )
+        return int(rows[0][0]) if rows else 0
 
     def sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions with at least one event, in order of their first event."""
@@ -293,9 +321,14 @@ class SqliteLog:
         except StoreError as error:
             return error
 
-    def _reconcile(self) -> None:
-        """Compare the mark with the events: read back or record what was lost, bring the mark up to date."""
+    def _reconcile(self, remarks: Sequence[Finding]) -> None:
+        """Compare the mark with the events: read back or record what was lost, bring the mark up to date.
+
+        `remarks` are recorded, too.
+        """
         with self._writing() as (db, mark):
+            for remark in remarks:
+                record_damage(db, remark)
             mark_read = mark.peek()
             lost = _compare_mark(db, mark_read)
             if lost is not None and isinstance(mark_read, HighWaterMark):
@@ -397,7 +430,7 @@ def _is_text(text: str) -> bool:
 
 def _open_reader(path: Path, timeout: float) -> SqliteLog:
     files = OpenFiles(path)
-    db = connect_reader(path, timeout)
+    db = connect_log_reader(path, timeout)
     try:
         check_current(db, path, LOG_SCHEMA)
         check_definitions(db, path, LOG_SCHEMA)
@@ -410,6 +443,7 @@ def _open_reader(path: Path, timeout: float) -> SqliteLog:
 def _open_writer(path: Path, timeout: float) -> SqliteLog:
     with suppress(FileExistsError):
         create_private_file(path)
+    remarks = put_foreign_wal_aside(path, timeout)
     if path.stat().st_size:  # a newer or a foreign file must stay as it is: look before anything can be written
         probe = connect_reader(path, timeout)
         try:
@@ -425,7 +459,7 @@ def _open_writer(path: Path, timeout: float) -> SqliteLog:
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             check_definitions(db, path, LOG_SCHEMA)
             log = SqliteLog(files, path, db, mark, timeout)
-            log._reconcile()
+            log._reconcile(remarks)
             return log
         except BaseException:
             db.close()
@@ -433,6 +467,79 @@ def _open_writer(path: Path, timeout: float) -> SqliteLog:
     except BaseException:
         mark.close()
         raise
+
+
+# -- a write-ahead log that is of another database -------------------------------------------------------------
+
+
+def connect_log_reader(path: Path, timeout: float) -> sqlite3.Connection:
+    """Return a connection that reads a log, without a write-ahead log that is of another database."""
+    if is_wal_foreign(path, timeout):
+        return connect_alone(path, timeout)
+    return connect_reader(path, timeout)
+
+
+def is_wal_foreign(path: Path, timeout: float) -> bool:
+    """Return whether the write-ahead log beside a database is of another one.
+
+    SQLite cannot tell: it reads every page of it as a page of this database, and writes them there in the end. But
+    a log is only appended to. So it is another one's where with it the event of the mark is not there, and neither
+    is the newest event that the database has without it, while the database alone is whole. An example:
+
+        alone:       events 1 2 3         mark: event 3
+        with a log   events x y           -> of another database: what is in it was never ours
+        cut short    events 1 2 3         mark: event 5 -> our own: 4 and 5 are lost
+    """
+    mark = _read_mark(path, timeout)
+    wal = companion_path(path, "-wal")
+    if not isinstance(mark, HighWaterMark) or not mark.position or not wal.exists() or not wal.stat().st_size:
+        return False
+    if _event_at(path, mark.position, timeout) == mark:
+        return False
+    try:
+        with closing(_escape_invalid_text(connect_alone(path, timeout))) as alone:
+            if _integrity(alone) or _events(alone):
+                return False
+            newest = _newest_event(alone)
+    except _MALFORMED:
+        return False
+    if newest.position:
+        return _event_at(path, newest.position, timeout) != newest
+    return _event_at(path, mark.position, timeout) is not None
+
+
+def _event_at(path: Path, position: int, timeout: float) -> HighWaterMark | None:
+    """Return the event at a position of a log as SQLite reads it, as the mark would name it; `None` for none.
+
+    So it is where what is read is no log, or malformed. Raises what SQLite raises of locks and of the medium.
+    """
+    try:
+        with closing(_escape_invalid_text(connect_reader(path, timeout))) as db:
+            sql = "SELECT position, session_id, seq, link FROM events WHERE position = ?"
+            row = db.execute(sql, (position,)).fetchone()
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
+            return None
+        raise
+    return None if row is None else HighWaterMark(*row)
+
+
+def put_foreign_wal_aside(path: Path, timeout: float) -> list[Finding]:
+    """Rename a write-ahead log that is of another database, and return what is to be said of it.
+
+    Nothing of it reaches the database, and its owner can have it back.
+    """
+    if not path.exists() or not is_wal_foreign(path, timeout):
+        return []
+    if is_open_elsewhere(path):
+        hint = "End the programs that have it open, then try again"
+        raise StoreBusy(f"the write-ahead log of {path} is of another database, and in use", hint=hint)
+    names = (companion_path(path, f".before-open-{number}-wal") for number in count(1))
+    aside = next(name for name in names if not os.path.lexists(name))
+    companion_path(path, "-wal").rename(aside)
+    companion_path(path, "-shm").unlink(missing_ok=True)
+    sync_directory(path.parent)
+    return [Finding("file", "", 0, f"the write-ahead log was that of another database; it is {aside.name} now")]
 
 
 # -- verification: everything that can be wrong with a log ---------------------------------------------------
@@ -449,8 +556,11 @@ def verify_database(path: Path, timeout: float) -> list[Finding]:
     file cannot be opened for another reason than damage (`StoreBusy`, say).
     """
     mark = _read_mark(path, timeout)  # before the events: a writer may be at work, and its mark follows its commit
+    foreign: list[Finding] = []
     try:
-        db = _escape_invalid_text(connect_reader(path, timeout))
+        if is_wal_foreign(path, timeout):
+            foreign.append(Finding("file", "", 0, "the write-ahead log is that of another database: it is not read"))
+        db = _escape_invalid_text(connect_log_reader(path, timeout))
     except _MALFORMED as error:
         return [Finding("file", "", 0, f"{path}: {error}")]
     try:
@@ -462,7 +572,7 @@ def verify_database(path: Path, timeout: float) -> list[Finding]:
         if not any(finding.code == "file" for finding in findings):
             lost = _compare_mark(db, mark)
             findings += [] if lost is None else [lost]
-        return list(dict.fromkeys(findings))
+        return list(dict.fromkeys(foreign + findings))
     except StoreDamaged as error:
         return [_finding_of(error)]
     except _MALFORMED as error:
@@ -495,14 +605,15 @@ def _compare_mark(db: sqlite3.Connection, mark: HighWaterMark | bytes) -> Findin
     last = _last_position(db)
     if last < mark.position:
         first = min(_last_seq(db, mark.session_id) + 1, mark.seq)
-        message = (
-            f"event {first}: lost; {mark.position - last} acknowledged events are missing,"
-            f" the last was event {mark.seq} of this session"
-        )
+        missing = mark.position - last
+        whose = f"the last was event {mark.seq} of this session"
+        if missing > mark.seq - first + 1:
+            whose = MORE_THAN_ONE_SESSION
+        message = f"event {first}: lost; {missing} acknowledged events are missing, {whose}"
         return Finding("lost", mark.session_id, first, message)
     row = db.execute("SELECT session_id, seq, link FROM events WHERE position = ?", (mark.position,)).fetchone()
     if row != (mark.session_id, mark.seq, mark.link):
-        return Finding("lost", mark.session_id, mark.seq, f"event {mark.seq}: another event took its place")
+        return Finding("lost", mark.session_id, mark.seq, f"event {mark.seq}: {ANOTHER_EVENT}")
     return None
 
 

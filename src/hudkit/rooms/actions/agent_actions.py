@@ -356,10 +356,13 @@ def _plain_value(value: Any, levels: int = MAX_DEPTH) -> Any:
 def _checked_name(world: World, name: str, id: int) -> str:
     """Return a name for agent `id`, with single blanks.
 
-    Raises `OperationError` for an empty or a long name, one of digits only, one with hidden characters, brackets or
-    colons (the system writes `Ann (1) left.`), and one that looks like another agent's or like a word that stands for
-    the system, for a role or for everybody.
+    The name that it has stays allowed: agents of an earlier version may have names that are refused today. Raises
+    `OperationError` for an empty or a long name, one of digits only, one with hidden characters, brackets or colons
+    (the system writes `Ann (1) left.`), and one that looks like another agent's or like a word that stands for the
+    system, for a role or for everybody.
     """
+    if id in world.agents and name == world.agents[id].name:
+        return name
     name = " ".join(name.split())
     limit = world.rules.caps.name
     if not name or len(name) > limit:

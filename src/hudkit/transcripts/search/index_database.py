@@ -84,6 +84,10 @@ TABLES = (
 )
 
 
+_SESSION_TEXTS = ("title", "agent", "model", "directory", "root")
+"""Columns of a session that may hold what somebody wrote; a title often is the first prompt."""
+
+
 def open_writer(path: Path, timeout: float) -> sqlite3.Connection:
     """Return a connection that writes; the file is made (0600, in a directory of one's own) where it is missing.
 
@@ -112,14 +116,18 @@ def open_writer(path: Path, timeout: float) -> sqlite3.Connection:
 
 
 def open_reader(path: Path, timeout: float) -> sqlite3.Connection:
-    """Return a connection that only reads. Raises a `StoreError`, also where there is no index yet."""
+    """Return a connection that only reads. Raises a `StoreError`, and `TranscriptError` where nothing was read into
+    the index yet: its file may be there before its tables are."""
     with store_errors(path):
         check_private_path(path, create=False)
         db = _connect(path, "ro", timeout)
         try:
             db.execute("PRAGMA query_only = ON")
-            if _checked(db, path) == 0:
-                raise _foreign(path)
+            db.execute("BEGIN")  # one state for all that is looked at: a writer may be making it
+            version = _checked(db, path)
+            db.execute("COMMIT")
+            if version == 0:
+                raise nothing_read_yet()
             # a private scratch table: the stems of a question's words, by the same tokenizer
             db.execute("ATTACH ':memory:' AS scratch")
             db.execute("PRAGMA query_only = OFF")
@@ -154,12 +162,17 @@ def _checked(db: sqlite3.Connection, path: Path) -> int:
     return 0 if empty else version
 
 
+def nothing_read_yet() -> TranscriptError:
+    """Return the error for an index that is being made."""
+    return TranscriptError("nothing is searchable yet", hint="It is being read: try again soon.")
+
+
 def _foreign(path: Path) -> StoreDamaged:
     return StoreDamaged(f"{path} is not an index of hudkit", hint="Name another file, or remove this one")
 
 
-BATCH_PASSAGES = 1_000
-BATCH_CHARACTERS = 2_000_000
+BATCH_PASSAGES = 250
+BATCH_CHARACTERS = 500_000
 """At which a batch is written: other writers wait no longer than for one."""
 
 RECENT = 8
@@ -225,11 +238,13 @@ class IndexWriter:
             work.sort(key=lambda item: -item[1].updated)
             total = 0
             for done, (transcript, row) in enumerate(work):
-                for count in self._session(transcript, row):
-                    total += count
-                    progress(IndexProgress(done, len(work), total))
-                    if stop():
-                        return total
+                # A session with a message that is too large for this process does not keep the others waiting.
+                with suppress(MemoryError):
+                    for count in self._session(transcript, row):
+                        total += count
+                        progress(IndexProgress(done, len(work), total))
+                        if stop():
+                            return total
             progress(IndexProgress(len(work), len(work), total))
             return total
 
@@ -241,7 +256,9 @@ class IndexWriter:
             self._db.execute("COMMIT")
 
     def redact(self, *secrets: str) -> int:
-        """Take texts out of the index, physically, the longest first; return how many passages held one."""
+        """Take texts out of the index, physically, the longest first; return how many passages and
+        titles held one.
+        """
         with self._lock, store_errors(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             count = 0
@@ -258,6 +275,9 @@ class IndexWriter:
                 for part in _distinct_words(secret):
                     self._unlearn(part)
                 count += len(rows)
+                for column in _SESSION_TEXTS:
+                    change = f"UPDATE sessions SET {column} = replace({column}, ?1, '[redacted]')"
+                    count += self._db.execute(f"{change} WHERE instr({column}, ?1)", (secret,)).rowcount
             self._db.execute("COMMIT")
             self._words.clear()
             for table in ("words", "spellings"):  # the old segments hold the words until they are merged

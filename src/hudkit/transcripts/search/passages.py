@@ -22,6 +22,12 @@ MAX_PASSAGES = 64
 ROLES = ("user", "assistant", "tool", "reasoning", "summary", "host")
 """Who says a passage: `summary` is what a compaction left, `host` what the host wrote in the user's name."""
 
+_MAX_READ = MAX_PASSAGES * MAX_PASSAGE_CHARACTERS
+"""Characters of one text that its passages can hold."""
+
+_MARGIN = 8_192
+"""Characters that are looked at behind them: a secret that is cut off in the middle would not be recognised."""
+
 _MAX_IDENTIFIER = 80
 """Characters; a longer run of letters is data, not a name."""
 
@@ -69,8 +75,8 @@ def _value_text(value: object) -> str:
 
 
 def _cut(role: str, text: str, tool: str = "") -> Iterator[_SearchPassage]:
-    text = _remove_secrets(text.strip())
-    # A log of megabytes in one output must not fill the index.
+    # A log of megabytes in one output must neither fill the index nor be read to its end.
+    text = _beginning(text.strip())
     for _ in range(MAX_PASSAGES):
         if not text:
             return
@@ -87,6 +93,13 @@ def _cut(role: str, text: str, tool: str = "") -> Iterator[_SearchPassage]:
         piece, text = text[:end].strip(), text[end:]
         if piece:
             yield _SearchPassage(role, piece, tool)
+
+
+def _beginning(text: str) -> str:
+    """What is searched of a text, without secrets: all of it, as a rule."""
+    read = text[: _MAX_READ + _MARGIN]
+    clean = _remove_secrets(read)
+    return clean if len(read) == len(text) else clean[:-_MARGIN]
 
 
 def _remove_secrets(text: str) -> str:

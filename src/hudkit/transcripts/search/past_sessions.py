@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from hudkit.errors import HudkitError, TranscriptError
+from hudkit.errors import HudkitError, StoreBusy, TranscriptError
 from hudkit.transcripts.claude_code import open_claude
 from hudkit.transcripts.codex import open_codex
 from hudkit.transcripts.named_files import SavedPlan, list_plans, read_plan
 from hudkit.transcripts.opencode_database import OpenCodeTranscript
-from hudkit.transcripts.search.index_database import IndexProgress, IndexWriter
+from hudkit.transcripts.search.index_database import IndexProgress, IndexWriter, nothing_read_yet
 from hudkit.transcripts.search.index_reader import IndexReader
 from hudkit.transcripts.search.passages import passages
 from hudkit.transcripts.search.query import MAX_HITS, SearchFilters, SearchHit, SearchQuery, parse_query
@@ -69,6 +71,10 @@ class TranscriptSource(NamedTuple):
     open: Callable[[Path], Transcript]
 
 
+_READING_SECONDS = 5.0
+"""Seconds that a question may read transcripts which are not in the index yet; the next question goes on."""
+
+
 class PastSessions:
     """Sessions of all hosts by their ids. Safe to use from several threads."""
 
@@ -79,15 +85,23 @@ class PastSessions:
         exports: Path | None = None,
         *,
         eager: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+        busy_timeout: float = 5.0,
     ) -> None:
-        """`sources` are asked in this order. `index` is the index's file; where it is missing, the first question
-        makes it, but only if `eager`: else somebody else calls `update`. Without one, the transcripts that were given
-        open are searched as they stand. `exports` is the folder of exported sessions."""
+        """`sources` are asked in this order. `index` is the index's file. The first questions read what is not in it,
+        the newest sessions first and a few seconds each, but only if `eager`: else somebody else calls `update`.
+        Without one, the transcripts that were given open are searched as they stand. `exports` is the folder of
+        exported sessions, `clock` gives seconds; so many is another writer waited for (`busy_timeout`)."""
         self._sources = tuple(sources)
         self._opened: dict[TranscriptSource, Transcript] = {}
         self._index = index
         self.exports = exports
         self._eager = eager
+        self._clock = clock
+        self._busy_timeout = busy_timeout
+        self._was_asked = False
+        self.is_behind = False
+        """Whether the last question left transcripts unread, so that the next one may find more."""
         self._writer: IndexWriter | None = None
         self._reader: IndexReader | None = None
         self._lock = threading.RLock()
@@ -106,7 +120,9 @@ class PastSessions:
 
         Closing what is returned closes neither the transcript nor these sessions.
         """
-        return PastSessions((transcript, *self._sources), self._index, self.exports, eager=self._eager)
+        return PastSessions(
+            (transcript, *self._sources), self._index, self.exports, eager=self._eager, clock=self._clock
+        )
 
     def has(self, session_id: str, host: str) -> bool:
         """Return whether the transcripts of a host have this session. One that cannot be read has none."""
@@ -142,6 +158,14 @@ class PastSessions:
                 return transcript, row
         raise TranscriptError(f"there is no session {session_id!r:.80}", hint="`sessions` lists the ids.")
 
+    def has_session(self, session_id: str) -> bool:
+        """Return whether any transcript has a session with this id."""
+        try:
+            self.find(session_id)
+        except TranscriptError:
+            return False
+        return True
+
     def messages(self, session_id: str) -> Iterator[Message]:
         """Return a session's messages in order. Raises `TranscriptError`."""
         transcript, _ = self.find(session_id)
@@ -160,7 +184,8 @@ class PastSessions:
     # -- search ------------------------------------------------------------------------------------------------
 
     def search(self, question: SearchQuery) -> tuple[SearchHit, ...]:
-        """Return the messages that answer best; where there is no index yet, it is made first.
+        """Return the messages that answer best; where there is no index yet, it is made first, as far as there is
+        time (`is_behind`).
 
         What the host has just said is found, too: transcripts that were given open are read again before each
         question (those of other hosts are not, which may be gigabytes). Raises `OperationError` and a `StoreError`.
@@ -168,10 +193,15 @@ class PastSessions:
         own = [source for source in self._sources if not isinstance(source, TranscriptSource)]
         if self._index is None:
             return _scan(own, question)
-        reader = self._index_reader()
-        if self._eager and own:
-            self._index_writer().update(own)
-        return reader.search(question)
+        if self._eager:
+            with suppress(StoreBusy):  # another process reads them just now
+                # The first question reads what all hosts have new: another process may have left it half read.
+                if self.is_behind or not self._was_asked:
+                    self._read_for_a_while()
+                    self._was_asked = True
+                elif own:
+                    self._index_writer().update(own)
+        return self._index_reader().search(question)
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of sessions, messages and passages in the index."""
@@ -187,7 +217,7 @@ class PastSessions:
     ) -> int:
         """Bring the index up to date, of one session, of one host's, or of all; return how many messages were read.
 
-        Never to be called where an answer waits, but for a first question. Raises a `StoreError`.
+        Never to be called where an answer waits. Raises a `StoreError`.
         """
         writer = self._index_writer()
         chosen = [transcript for transcript in self.transcripts() if not host or transcript.host == host]
@@ -231,15 +261,26 @@ class PastSessions:
             if self._reader is None:
                 if not self._index_path().exists():
                     if not self._eager:
-                        raise TranscriptError("nothing is searchable yet", hint="It is being read: try again soon.")
-                    self.update()
+                        raise nothing_read_yet()
+                    self._read_for_a_while()
                 self._reader = IndexReader.open(self._index_path())
             return self._reader
+
+    def _read_for_a_while(self) -> None:
+        """Bring the index up to date as far as there is time: an answer waits, and the host's other calls with it."""
+        until = self._clock() + _READING_SECONDS
+
+        def stop() -> bool:
+            self.is_behind = self._clock() >= until
+            return self.is_behind
+
+        self.is_behind = False
+        self.update(stop=stop)
 
     def _index_writer(self) -> IndexWriter:
         with self._lock:
             if self._writer is None:
-                self._writer = IndexWriter.open(self._index_path())
+                self._writer = IndexWriter.open(self._index_path(), busy_timeout=self._busy_timeout)
             return self._writer
 
     def _index_path(self) -> Path:

@@ -69,7 +69,7 @@ def drive(place: Path, runtime: list[str]) -> Drive:
         text = generate_plugin(PluginPaths(python, str(place), str(place / "hudkit.db"), str(place / "d.sock"), said))
         if not by_the_clock:
             text = patient(text, place / "late")
-        for name, given in (("DEADLINE_MS", deadline_ms), ("PATIENT_MS", tools_ms)):
+        for name, given in (("DEADLINE_MS", deadline_ms), ("FIRST_MS", deadline_ms), ("PATIENT_MS", tools_ms)):
             if given is not None:
                 text = text.replace(f"{name} = 60_000;", f"{name} = {given};")
         file.write_text(text + added, "utf-8")

@@ -68,6 +68,11 @@ def there(file: Path) -> dict[str, Any]:
     return {"there": str(file)}
 
 
+def gone(file: Path) -> dict[str, Any]:
+    """Until there is no such file."""
+    return {"gone": str(file)}
+
+
 def touch(file: Path) -> dict[str, Any]:
     return {"touch": str(file)}
 

@@ -188,7 +188,8 @@ def test_events_are_told_once_and_together(daemon: WireServer, drive: Drive) -> 
         wait(400),
         transform(user(1), answer),
     )
-    (told,) = daemon.of("/v1/events")
+    told, idle = daemon.of("/v1/events")
+    assert (ids(idle), idle.todos) == ([], None), "it asks for the whole HUD"
     assert (ids(told), told.facts.title, list(told.todos)) == (["msg_2"], "Fix it", todos)
     assert [part["type"] for part in told.messages[0]["parts"]] == ["text", "step-finish"]
     assert [(ids(ask), ask.seen) for ask in daemon.of("/v1/frame")] == [(["msg_1"], None), ([], "a.2")]
@@ -217,11 +218,11 @@ def test_four_tools_with_their_schemas(daemon: WireServer, drive: Drive) -> None
     assert list(tools) == ["hud", "memory", "hud_compact", "memory_compact"]
     schemas = [ran[n]["jsonSchema"] for n in range(5)]
     assert schemas[:2] == [one["parameters"] for one in DEFINITIONS]
-    assert schemas[0]["required"] == ["tool"]
+    assert not {"required", "additionalProperties"} & set(schemas[0])
     assert [schema["properties"] for schema in schemas[2:4]] == [{}, {}]
     assert schemas[4] == "theirs"
     assert [tools[one["name"]]["description"] for one in DEFINITIONS] == [one["description"] for one in DEFINITIONS]
-    assert set(tools["hud"]["args"]) == {"tool", "args"}
+    assert set(tools["hud"]["args"]) == {"operation", "text", "item", "details"}
 
 
 def test_a_routers_call_reaches_the_daemon(daemon: WireServer, drive: Drive) -> None:
@@ -294,10 +295,10 @@ def test_forty_calls_are_each_the_beginning_of_the_next(daemon: WireServer, driv
                 noted += 1
                 given = {"tool": "notes.add", "args": {"content": f"found {n}"}}
                 steps.append(call("hud", given))
-                parts.append(tool(f"h{n}", answer_of(noted, n), tool="hud", input=given))
+                parts.append(tool(f"h{n}", answer_of(noted), tool="hud", input=given))
             messages.append(assistant(n * 10, *parts, finish="tool-calls", tokens={"total": 500 * n}))
     ran = drive(*steps)
-    answers = [answer_of(m, n) for m, n in enumerate((n for n in range(4, 42, 4) if n % 7), 1)]
+    answers = [answer_of(m) for m, _ in enumerate((n for n in range(4, 42, 4) if n % 7), 1)]
     assert [step["text"] for step in ran.results[1:] if step.get("text")] == answers
     calls = [step["output"] for step in ran.results[1:] if step["output"]]
     bases = [one["system"] for one in calls if "system" in one]
@@ -309,7 +310,8 @@ def test_forty_calls_are_each_the_beginning_of_the_next(daemon: WireServer, driv
         assert sent(after).startswith(sent(before, tail=False))
     last = sent(requests[-1])
     assert [last.count(answer) for answer in answers] == [1] * len(answers)
-    assert last.count("found ") == len(answers), "no block tells what an answer tells"
+    notes = [last.count(f"note: found {n}\n") for n in range(4, 42, 4) if n % 7]
+    assert notes == [1] * (len(answers) - 1) + [0], "each is told once, behind its answer; the newest is still near"
     first = {
         frame: next(n for n, one in enumerate(requests, 1) if f"asked for {frame}\n" in sent(one))
         for frame in outside
@@ -322,9 +324,9 @@ def test_forty_calls_are_each_the_beginning_of_the_next(daemon: WireServer, driv
     assert sum(sent(request).count("% used") > 0 for request in requests if request not in turns) == 0
 
 
-def answer_of(note: int, n: int) -> str:
-    """What the daemon answers to the call of round `n`."""
-    return f'Added note n{note}: "found {n}".'
+def answer_of(note: int) -> str:
+    """What the daemon answers to the call that adds a note."""
+    return f"Added note n{note}."
 
 
 def test_a_frame_that_came_too_late_is_not_the_one_that_the_daemon_goes_on_from(
@@ -336,3 +338,95 @@ def test_a_frame_that_came_too_late_is_not_the_one_that_the_daemon_goes_on_from(
     call = transform(user(1))
     drive(call, touch(late), call, remove(late), call, call)
     assert [ask.have for ask in daemon.of("/v1/frame")] == [None, None, "1.1", None]
+
+
+def question_sizes(daemon: WireServer) -> list[int]:
+    return [size for path, size in daemon.sizes if path == "/v1/frame"]
+
+
+def long_session(length: int, more: int) -> list[Any]:
+    """Calls of a session with so many messages, each with one message more; ids have the same number of digits."""
+    first = 100_000 - length
+    messages = [user(first), *(assistant(n, tool(f"c{n}"), finish="tool-calls") for n in range(first + 1, 100_000))]
+    news = [assistant(n, tool(f"c{n}"), finish="tool-calls") for n in range(100_000, 100_000 + more)]
+    return [transform(*messages, *news[:n]) for n in range(more + 1)]
+
+
+def test_a_question_tells_what_changed_however_long_the_session_is(
+    daemon: WireServer, drive: Drive, place: Path
+) -> None:
+    """In bytes: a question of a session of 3,000 messages is as long as one of 60, but for the place's digits."""
+    daemon.answers = {"/v1/frame": frame()}
+    sizes = {}
+    for length in (60, 3_000):
+        daemon.sizes.clear()
+        daemon.requests.clear()
+        first, *others = long_session(length, 3)
+        drive(first, wait(1), *others)
+        # The history was told beside the first call; the next one may still have some of it.
+        *_, before, last = daemon.of("/v1/frame")
+        assert len(last.transcript) == length + 3
+        assert last.transcript[:-1] == before.transcript
+        assert ids(last) == ["msg_100002"]
+        sizes[length] = question_sizes(daemon)[-1]
+    assert sizes[3_000] - sizes[60] == len("3002") - len("62")
+    assert sizes[60] < 1_200
+
+
+def test_every_change_of_a_transcript_arrives(daemon: WireServer, drive: Drive) -> None:
+    """Growth, a cleared output, an answer that failed, a revert, a compaction: as one that is told as a whole."""
+    daemon.answers = {"/v1/frame": frame()}
+    cleared = tool("c2", time={"start": 1, "end": 2, "compacted": 3})
+    refused = assistant(9, error={"name": "APIError"})
+    marker = user(10, "", {"id": "prt_c", "type": "compaction"})
+    summary = assistant(11, text("what was"), summary=True, finish="stop")
+    days = [
+        [user(1), assistant(2, tool("c2")), assistant(3, tool("c3"))],
+        [user(1), assistant(2, tool("c2")), assistant(3, tool("c3")), refused, assistant(4, tool("c4"), tool("c5"))],
+        [user(1), assistant(2, cleared), assistant(3, tool("c3", "longer than it was")), assistant(4, tool("c4"))],
+        [user(1), assistant(2, cleared), assistant(3, tool("c3")), user(5)],
+        [user(1), user(6)],
+        [marker, summary, user(12)],
+        [marker, summary, user(12), refused, assistant(13, tool("c13"))],
+    ]
+    drive(*(transform(*day) for day in days))
+    told = daemon.of("/v1/frame")
+    assert [ask.since is None for ask in told] == [True, *[False] * 6]
+    for ask, day in zip(told, days, strict=True):
+        daemon.requests.clear()
+        drive(transform(*day))
+        (alone,) = daemon.of("/v1/frame")
+        assert (ask.transcript, ask.unsent, ask.whole) == (alone.transcript, alone.unsent, alone.whole)
+
+
+def test_a_daemon_that_was_started_anew_is_told_all_of_it(daemon: WireServer, drive: Drive) -> None:
+    def answering(path: str, body: bytes) -> Answer:
+        if path == "/v1/frame" and len(daemon.of("/v1/frame")) == 2:
+            daemon.forget()
+        return frame() if path == "/v1/frame" else Answer(b"{}")
+
+    daemon.answers = answering
+    calls = long_session(5, 3)
+    drive(*calls)
+    told = daemon.of("/v1/frame")
+    assert [len(ask.transcript) for ask in told] == [5, 6, 7, 8]
+    assert [ask.since for ask in told] == [None, told[0].order, None, told[2].order]
+    assert len(question_sizes(daemon)) == 5, "one question more than calls"
+
+
+def test_what_was_answered_too_late_is_not_built_on(daemon: WireServer, drive: Drive, place: Path) -> None:
+    late, asked = place / "late", place / "asked"
+
+    def answering(path: str, body: bytes) -> Answer:
+        if path == "/v1/frame" and len(daemon.of(path)) == 2:
+            asked.touch()
+            while not (place / "over").exists():
+                time.sleep(0.01)
+        return frame() if path == "/v1/frame" else Answer(b"{}")
+
+    daemon.answers = answering
+    first, second, third, fourth = long_session(5, 3)
+    drive(first, touch(late), second, remove(late), touch(place / "over"), third, fourth)
+    told = daemon.of("/v1/frame")
+    assert [ask.since for ask in told] == [None, told[0].order, told[0].order, told[2].order]
+    assert [len(ask.transcript) for ask in told] == [5, 6, 7, 8]

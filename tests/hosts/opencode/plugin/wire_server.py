@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
+from hudkit.daemon.known_transcripts import KnownTranscripts
 from hudkit.hosts import wire
 
 ASKED: dict[str, type[Any]] = {
@@ -49,13 +50,18 @@ Answering = Callable[[str, bytes], Answer]
 
 class WireServer:
     """Answers until it is closed. `answers` says what to; a test may change it. `requests` has what came, each body
-    as the struct of `hudkit.hosts.wire` that it fits; one that fits none ends up in `wrong`."""
+    as the struct of `hudkit.hosts.wire` that it fits; one that fits none ends up in `wrong`. Questions that tell what
+    changed are there with the whole transcript, as a daemon knows it; `sizes` has the bytes that were sent."""
 
     def __init__(self, socket: Path, answers: dict[str, Answer] | Answering | None = None) -> None:
         self.answers = answers or {}
         self.requests: list[tuple[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.wrong: list[str] = []
+        self.version = "0.0.0"
+        """As in the header."""
+        self.sizes: list[tuple[str, int]] = []
+        self._transcripts: dict[str, KnownTranscripts] = {}
         socket.unlink(missing_ok=True)
         self._server = _Server(str(socket), _Request)
         self._server.wire = self
@@ -64,6 +70,19 @@ class WireServer:
 
     def of(self, path: str) -> list[Any]:
         return [body for asked, body in self.requests if asked == path]
+
+    def take(self, path: str, body: bytes) -> None:
+        """Note a request. Raises `RequestRefused` where it does not fit."""
+        self.sizes.append((path, len(body)))
+        ask = wire.decode(body, ASKED[path])
+        if isinstance(ask, wire.FrameRequestBody):
+            known = self._transcripts.setdefault(ask.session, KnownTranscripts()).resolve(ask)
+            ask = msgspec.structs.replace(ask, transcript=known.entries, unsent=known.unsent)
+        self.requests.append((path, ask))
+
+    def forget(self) -> None:
+        """Know no transcript any more, as a daemon that was started anew."""
+        self._transcripts.clear()
 
     def answer(self, path: str, body: bytes) -> Answer:
         if callable(self.answers):
@@ -103,16 +122,20 @@ class _Request(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         path = "/" + self.path.removeprefix("http://").partition("/")[2]
         seen.headers.append({name.lower(): value for name, value in self.headers.items()})
+        answer = None
         try:
-            seen.requests.append((path, wire.decode(body, ASKED[path])))
+            seen.take(path, body)
+        except wire.TranscriptUnknown as error:
+            answer = Answer(wire.ErrorResponse(wire.ErrorBody(error.code, error.message, error.hint)), 409)
         except (wire.RequestRefused, KeyError) as error:
             seen.wrong.append(f"{path}: {error}")
-        answer = seen.answer(path, body)
+        answer = answer or seen.answer(path, body)
         time.sleep(answer.pause)
         said = answer.body if isinstance(answer.body, bytes) else msgspec.json.encode(answer.body)
         self.send_response(answer.status)
         if answer.protocol is not None:
             self.send_header(wire.PROTOCOL_HEADER, answer.protocol)
+            self.send_header(wire.VERSION_HEADER, seen.version)
         self.send_header("content-length", str(len(said)))
         self.end_headers()
         self.wfile.write(said)

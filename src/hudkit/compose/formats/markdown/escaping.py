@@ -286,7 +286,7 @@ def escape_line(line: LineBuilder) -> str:
     parts = line.parts
     if not parts:
         return ""
-    if len(parts) == 1 and parts[0].kind == "text" and not parts[0].label and _is_plain(parts[0].value):
+    if len(parts) == 1 and parts[0].kind == "text" and not parts[0].label and is_plain(parts[0].value):
         return parts[0].value
     if line.marks:
         parts = _resolve_markers(line)
@@ -302,7 +302,8 @@ def escape_line(line: LineBuilder) -> str:
     return "\\".join([text[start:end] for start, end in pairwise(cuts)])
 
 
-def _is_plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
+    """Return whether no character of a text needs an escape, wherever it stands; one with rare ones is none, too."""
     return _PLAIN.fullmatch(text) is not None and text[-1] not in " #" and "www." not in text.lower()
 
 
@@ -509,6 +510,22 @@ def _match_unsafe(text: str, modes: bytearray, context: LineContext) -> set[int]
 
 
 _RUNS = {"*": re.compile(r"\*+"), "_": re.compile(r"_+"), "~": re.compile(r"~+"), "`": re.compile(r"`+")}
+
+
+_HALF = re.compile(r"`|\]\(|<[A-Za-z/!?]")
+"""Halves of what might be whole with a text beside it: code, a link, a tag."""
+
+
+def may_pair(text: str) -> bool:
+    """Return whether something in a text could pair with a character of another one in its line."""
+    if _HALF.search(text):
+        return True
+    for marker in "*_~":
+        for match in _RUNS[marker].finditer(text):
+            before, after = text[: match.start()][-1:] or " ", text[match.end() :][:1] or " "
+            if _may_open(marker, before, after) or _may_close(marker, before, after):
+                return True
+    return False
 
 
 class _MarkerRun(NamedTuple):

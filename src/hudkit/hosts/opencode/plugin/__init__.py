@@ -1,5 +1,5 @@
 """The plugin that runs inside OpenCode: its source in JavaScript, and the Python that fills it in."""
 
-from hudkit.hosts.opencode.plugin.plugin_source import PluginPaths, generate_plugin
+from hudkit.hosts.opencode.plugin.plugin_source import PluginPaths, generate_plugin, read_paths
 
-__all__ = ["PluginPaths", "generate_plugin"]
+__all__ = ["PluginPaths", "generate_plugin", "read_paths"]

@@ -2,6 +2,11 @@
 
 const TITLE = "You are a title generator";
 const SUMMARY = "You are a context summarization agent";
+const MESSAGES_HOOK = "experimental.chat.messages.transform";
+const SYSTEM_HOOK = "experimental.chat.system.transform";
+const COMPACTING_HOOK = "experimental.session.compacting";
+const EXPECTED = [MESSAGES_HOOK, SYSTEM_HOOK]; // they come before each request of an agent
+const AUXILIARY = new Set(["title", "summary", "compaction"]); // agents whose requests get nothing
 const ONCE = (globalThis[Symbol.for("hudkit.opencode")] ??= new WeakSet()); // calls that one copy of this plugin did
 
 const DEFINED = new Map(); // tool -> characters of its definition, about
@@ -17,6 +22,7 @@ const quietly = (hook) => async (input, output) => {
 };
 
 export async function Hudkit({ client, directory }) {
+  screen = client;
   const session = sessionsOf(directory);
   const limits = new Map(); // "provider/model" -> {context, output, input}
   const titles = [TITLE];
@@ -38,6 +44,7 @@ export async function Hudkit({ client, directory }) {
     return { ...model, limit: context, output, input };
   };
 
+  const route = (router, args, at) => answerTool(session(at.sessionID), router, args);
   const tools = Object.fromEntries(
     BAKED.tools.map(({ name, description, parameters }) => {
       const run = name.endsWith("_compact") ? compact : route;
@@ -45,34 +52,11 @@ export async function Hudkit({ client, directory }) {
     }),
   );
 
-  async function route(router, args, at) {
-    const question = { ...session(at.sessionID).identity, router, arguments: args ?? {} };
-    const until = Date.now() + PATIENT_MS;
-    for (;;) {
-      try {
-        const { text } = await ask("/v1/tool", question, until - Date.now());
-        return typeof text === "string" ? text : "hudkit: an answer without text; look before you call again.";
-      } catch (error) {
-        if (error.sent === false && Date.now() + 1_000 < until) await sleep(150);
-        else if (error.sent === false) return `hudkit: ${error.message}. Nothing was recorded.`;
-        else return `hudkit: ${error.message}. It is not certain that this was recorded; look before you call again.`;
-      }
-    }
-  }
-
   async function compact(name, _args, at) {
     const one = session(at.sessionID);
-    try {
-      const question = { ...one.identity, router: name.replace("_compact", ""), used: one.used };
-      if (!one.model) return "hudkit: no call of this session was seen yet. No compaction was started.";
-      const { ok, text } = await ask("/v1/compact", question, PATIENT_MS);
-      // Awaited inside the tool, it would wait for the tool.
-      const body = { providerID: one.model.provider, modelID: one.model.id };
-      if (ok === true) setTimeout(() => summarize(at.sessionID, body), 0);
-      return typeof text === "string" ? text : "hudkit: an answer without text; nothing was started.";
-    } catch (error) {
-      return `hudkit: ${error.message}. No compaction was started.`;
-    }
+    if (!one.model) return "hudkit: no call of this session was seen yet. No compaction was started.";
+    const body = { providerID: one.model.provider, modelID: one.model.id };
+    return await answerCompact(one, name, () => summarize(at.sessionID, body));
   }
 
   async function summarize(id, body) {
@@ -110,12 +94,16 @@ export async function Hudkit({ client, directory }) {
       });
     }),
 
-    "chat.params": quietly(({ model }) => learn(model)),
+    "chat.params": quietly(({ sessionID, agent, model }) => {
+      learn(model);
+      if (!AUXILIARY.has(agent?.name ?? agent)) expectHooks(sessionID, EXPECTED, tellUser);
+    }),
 
     "experimental.chat.messages.transform": quietly(async (_, { messages }) => {
-      if (!messages[0]?.info.sessionID || ONCE.has(messages)) return;
+      if (!messages[0]?.info.sessionID) return;
+      fired(messages[0].info.sessionID, MESSAGES_HOOK);
+      if (ONCE.has(messages)) return;
       ONCE.add(messages);
-      const until = performance.now() + DEADLINE_MS;
       const one = session(messages[0].info.sessionID);
       const announced = one.compacting;
       if (announced && !announced.seen && Date.now() - announced.at < COMPACTING_MS) {
@@ -123,34 +111,23 @@ export async function Hudkit({ client, directory }) {
         if (one.frame) prune(messages, one.frame.pruned); // what it saved room for must not overflow the summary's call
         return;
       }
+      const until = performance.now() + one.patience(messages);
       one.compacting = null;
       one.chat = true;
       one.used = usedTokens(messages);
       const model = modelOf(messages);
       const transcript = read(messages);
-      let tail = "";
-      try {
-        if (learning && !limits.has(`${model.provider}/${model.id}`)) {
-          await Promise.race([learning, sleep(DEADLINE_MS / 2)]);
-        }
-        const frame = await one.next(messages, transcript, withLimits(model), until - performance.now());
-        tail = frame.tail;
-      } catch (error) {
-        // The bytes of the last good frame stay; only the tail, which is never kept, says that it is old.
-        if (one.frame) {
-          one.frame = heldOn(one.frame, transcript);
-          tail = `HUD: as of its last answer; hudkit gave none now (${error.message}).\n`;
-        } else if (!error.late && !isComing() && existsSync(BAKED.plugin)) {
-          // A HUD that was never there would be missed by nobody: agent and user are told what is wrong.
-          tail = `hudkit: no HUD: ${failure || error.message}; the user can run: hudkit doctor\n`;
-        }
+      if (learning && !limits.has(`${model.provider}/${model.id}`)) {
+        await Promise.race([learning, sleep(DEADLINE_MS / 2)]);
       }
+      const tail = await refresh(one, messages, transcript, withLimits(model), until);
       if (one.frame) prune(messages, one.frame.pruned);
       place(messages, transcript, one.frame?.deltas ?? [], tail);
     }),
 
     "experimental.chat.system.transform": quietly(({ sessionID, model }, { system }) => {
       learn(model);
+      if (sessionID) fired(sessionID, SYSTEM_HOOK);
       if (!sessionID || starts(system[0], titles)) return;
       const one = session(sessionID);
       if (one.compacting || starts(system[0], summaries)) {
@@ -165,16 +142,20 @@ export async function Hudkit({ client, directory }) {
 
     "experimental.session.compacting": quietly(async ({ sessionID }, output) => {
       if (!sessionID) return;
+      fired(sessionID, COMPACTING_HOOK);
       const one = session(sessionID);
       one.compacting = { at: Date.now(), seen: false };
       one.chat = false;
-      await within(one.tellAll(() => client.session.messages({ path: { id: sessionID } })), TELLING_MS).catch(() => {});
+      const history = () => client.session.messages({ path: { id: sessionID } });
+      if (!isSilent()) await within(one.tellAll(history), TELLING_MS).catch(() => {});
       try {
-        const { prompt } = await ask("/v1/compacting", { ...one.identity, used: one.used });
-        if (typeof prompt === "string" && prompt) output.prompt = prompt;
+        const question = { ...one.identity, used: one.used };
+        const answer = await askPatiently("/v1/compacting", question, isSilent() ? 0 : SUMMARY_MS);
+        if (typeof answer.prompt === "string" && answer.prompt) output.prompt = answer.prompt;
+        one.learnWhole(answer);
       } catch {
-        const { base, deltas } = one.frame ?? { base: "", deltas: [] };
-        if (base) output.context.push([base, ...deltas.map((delta) => delta.text)].join("\n\n"));
+        const text = one.lastText();
+        if (text) output.context.push(text);
       }
     }),
 
@@ -185,6 +166,8 @@ export async function Hudkit({ client, directory }) {
         if (one.know({ title: info.title, parent: info.parentID })) one.owe({ facts: true });
       } else if (type === "todo.updated") {
         session(properties.sessionID).owe({ todos: cutValue(properties.todos) });
+      } else if (type === "message.updated" && info.role === "user") {
+        session(info.sessionID).hear(info);
       } else if (type === "message.updated" && info.role === "assistant") {
         const one = session(info.sessionID);
         one.hear(info);
@@ -193,11 +176,55 @@ export async function Hudkit({ client, directory }) {
       } else if (type === "message.part.updated" && properties.part) {
         const { part } = properties;
         if (!SKIPPED.has(part.type)) session(part.sessionID).hear(null, part);
-      } else if (type === "session.compacted" || type === "session.idle") {
-        session(properties.sessionID).owe({});
+      } else if (type === "session.compacted") {
+        expectHooks(properties.sessionID, [COMPACTING_HOOK], tellUser, "summaries are made without the HUD");
+        session(properties.sessionID).tellSummary();
+      } else if (type === "session.idle") {
+        session(properties.sessionID).owe({ whole: true }); // a compaction may come, or the end
       }
     }),
   };
+}
+
+/** Ask for the frame of a request, and give its tail. Without an answer the last good frame stays. */
+async function refresh(one, messages, transcript, model, until) {
+  try {
+    return (await one.next(messages, transcript, model, until - performance.now())).tail;
+  } catch (error) {
+    note(`a call went out without a new frame: ${error.message}`);
+    // The bytes of the last good frame stay; only the tail, which is never kept, says that it is old.
+    if (one.holdOn(messages, transcript)) return "HUD: may be a turn old.\n";
+    // A HUD that was never there would be missed by nobody: agent and user are told what is wrong.
+    const isWrong = !error.late && !isComing() && existsSync(BAKED.plugin);
+    return isWrong ? `hudkit: no HUD: ${failure || error.message}; the user can run: hudkit doctor\n` : "";
+  }
+}
+
+/** What a tool of the agent's answers. */
+async function answerTool(one, router, args) {
+  const question = { ...one.identity, router, arguments: args ?? {} };
+  try {
+    const answer = await askPatiently("/v1/tool", question, isSilent() ? SILENT_TOOL_MS : PATIENT_MS);
+    one.learnWhole(answer);
+    const { text } = answer;
+    return typeof text === "string" ? withMissing(text) : "hudkit: an answer without text; look before you call again.";
+  } catch (error) {
+    const why = error.sent === false && failure ? failure : error.message;
+    if (error.certain) return `hudkit: ${why}. Nothing was recorded.`;
+    return `hudkit: ${why}. It is not certain that this was recorded; look before you call again.`;
+  }
+}
+
+/** What a tool answers that starts a compaction, by `start`. */
+async function answerCompact(one, name, start) {
+  try {
+    const question = { ...one.identity, router: name.replace("_compact", ""), used: one.used };
+    const { ok, text } = await ask("/v1/compact", question, isSilent() ? SILENT_TOOL_MS : PATIENT_MS);
+    if (ok === true) setTimeout(start, 0); // awaited inside the tool, it would wait for the tool
+    return typeof text === "string" ? text : "hudkit: an answer without text; nothing was started.";
+  } catch (error) {
+    return `hudkit: ${error.message}. No compaction was started.`;
+  }
 }
 
 /** Put the base behind the system texts. OpenCode sends each text as a message of its own, and chat templates of open
@@ -215,13 +242,4 @@ function marksSystemTexts(model) {
   const { id = "", npm = "" } = model?.api ?? {};
   if (/(^|\/)anthropic$/.test(npm)) return true;
   return /bedrock|openrouter|copilot/.test(npm) && /claude|anthropic/i.test(`${id} ${model.id}`);
-}
-
-/** A frame whose messages are gone in part (compacted, reverted, cleared): what they carried is on the last one. */
-function heldOn(frame, transcript) {
-  const roles = new Map(transcript.map(({ anchor, role }) => [anchor, role]));
-  const last = transcript.at(-1);
-  const held = (delta) => !last || roles.get(delta.anchor) === delta.form;
-  const deltas = frame.deltas.map((one) => (held(one) ? one : { ...one, anchor: last.anchor, form: last.role }));
-  return { ...frame, deltas };
 }

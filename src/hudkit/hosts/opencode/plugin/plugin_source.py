@@ -4,36 +4,50 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from hudkit import __version__
 from hudkit.hosts.wire import PROTOCOL
+from hudkit.paths import spare_name
 from hudkit.tools import DEFINITIONS
 
-_SOURCES = ("transport.js", "transcript.js", "upload.js", "session.js", "hooks.js")
-"""The sources in the order in which they become one module; the last one has the only export."""
+_SOURCES = (
+    "transport.js",
+    "transcript.js",
+    "upload.js",
+    "question.js",
+    "kept_frames.js",
+    "session.js",
+    "watchdog.js",
+    "hooks.js",
+    "history.js",
+    "generation2.js",
+)
+"""The sources in the order in which they become one module; the last one has the default export."""
 
 _NODE_IMPORTS = (
     ("node:child_process", "spawn"),
-    ("node:fs", "existsSync, readFileSync"),
+    ("node:fs", "accessSync, constants, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync"),
+    ("node:fs", "renameSync, statSync, unlinkSync, writeFileSync"),
     ("node:http", "request"),
+    ("node:os", "tmpdir"),
+    ("node:path", "dirname"),
 )
 
-_NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+_NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 
 _COMPACTION_TOOLS: tuple[dict[str, Any], ...] = (
     {
         "name": "hud_compact",
-        "description": (
-            "Compacts the conversation when this turn ends; what `hud` keeps survives. Refused below half a window."
-        ),
+        "description": "Compacts when this turn ends.",
         "parameters": _NOTHING,
     },
     {
         "name": "memory_compact",
-        "description": ("The same as `hud_compact`."),
+        "description": "Same.",
         "parameters": _NOTHING,
     },
 )
@@ -65,6 +79,7 @@ def generate_plugin(baked: PluginPaths) -> str:
         "version": __version__,
         "protocol": PROTOCOL,
         **msgspec.to_builtins(baked),
+        "spare": spare_name(Path(baked.socket)),
         "tools": [*DEFINITIONS, *_COMPACTION_TOOLS],
         "summarizer": SUMMARIZER_PROMPT,
     }
@@ -79,6 +94,17 @@ def generate_plugin(baked: PluginPaths) -> str:
             "",
         )
     )
+
+
+def read_paths(text: str) -> tuple[PluginPaths, str] | None:
+    """Return what was put into a plugin's text at its installation, and by which version; `None` where it is not
+    there."""
+    _, mark, rest = text.partition("const BAKED = ")
+    try:
+        baked: Any = json.JSONDecoder().raw_decode(rest)[0] if mark else None
+        return msgspec.convert(baked, PluginPaths), str(baked["version"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _literal(value: object) -> str:

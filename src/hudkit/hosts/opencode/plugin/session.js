@@ -21,15 +21,28 @@ class Session {
     this.filling = false;
     this.facts = {};
     this.live = new Map(); // message id -> {info, parts by id}, from events
-    this.owed = {}; // facts and todos that were not acknowledged yet
+    this.owed = {}; // facts and todos that were not acknowledged yet; `whole` asks for the whole HUD
     this.timer = null;
     this.telling = Promise.resolve();
     this.used = null;
     this.fixed = {}; // characters of the last call's system prompt
     this.model = null; // with its limits
     this.asked = null; // the transcript of the last call
+    this.transcript = new ToldTranscript(); // what the daemon knows of it
     this.beside = {}; // what the host had beside it
     this.ahead = null; // {key, frame}: a frame that was asked for when a tool step ended
+    this.whole = ""; // the text of the base that an epoch would begin with
+    this.kept = ""; // what the session's file among the kept frames holds
+    this.waited = null; // the epoch whose first frame was waited for: the id of its summary, empty before the first
+  }
+
+  /** How long the next call may wait for its frame: the first one of an epoch longer, a silent daemon's not at all. */
+  patience(messages) {
+    if (isSilent()) return 0;
+    const epoch = summaryOf(messages);
+    const first = this.waited !== epoch;
+    this.waited = epoch;
+    return first ? FIRST_MS : DEADLINE_MS;
   }
 
   /** This call's frame. Throws `NoAnswer`; the last good frame stays what it was. */
@@ -39,9 +52,51 @@ class Session {
     Object.assign(this, { ahead: null, asked: transcript, model, beside: beside(messages, transcript) });
     let frame = ahead && (await within(ahead.frame, ms).catch(() => null));
     if (ahead?.key !== keyOf(transcript, model, this.used) || fresh(messages, this.sent).length) frame = null;
-    this.frame = frame ?? (await this.compose(messages, transcript, until));
+    frame ??= await this.compose(messages, transcript, until);
+    this.frame = { ...frame, summary: summaryOf(messages) };
     this.unused = false;
+    setTimeout(() => keepFrame(this), 0); // beside the call
     return this.frame;
+  }
+
+  /** Go on with the last good frame, that of before a restart where there is none since; gives whether there is one.
+   *  Where a compaction came between, the base and its changes do not tell what the conversation did: the whole HUD
+   *  as last known stands in. */
+  holdOn(messages, transcript) {
+    this.recall();
+    const { frame, whole } = this;
+    if (!frame) return false;
+    const summary = summaryOf(messages);
+    if (frame.summary === summary || !whole) this.frame = heldOn(frame, transcript);
+    else this.frame = { ...frame, base: whole, deltas: [], tail: "", summary };
+    return true;
+  }
+
+  /** Take up what was kept on disk, where this process has no frame of the session yet. */
+  recall() {
+    if (this.frame) return;
+    const kept = keptFrame(this.identity.session);
+    if (kept) Object.assign(this, { frame: kept.frame, whole: this.whole || kept.whole });
+  }
+
+  /** All that is known of the HUD without the daemon, as one text. */
+  lastText() {
+    this.recall();
+    if (this.whole) return this.whole;
+    const { base, deltas } = this.frame ?? { base: "", deltas: [] };
+    return [base, ...deltas.map((delta) => delta.text)].filter(Boolean).join("\n\n");
+  }
+
+  /** Note the whole HUD of an answer; without one, it is what it was. */
+  learnWhole({ whole }) {
+    if (typeof whole === "string" && whole && whole.length <= MAX_FRAME) this.whole = whole;
+  }
+
+  /** A compaction is over: its summary is told at once, and the whole HUD behind it comes with the answer. */
+  tellSummary() {
+    clearTimeout(this.timer);
+    this.owed.whole = true;
+    return this.flush();
   }
 
   /** A tool step has ended. OpenCode makes the next call some milliseconds later: ask for its frame now. Where the call
@@ -49,6 +104,7 @@ class Session {
   foresee(info, withLimits) {
     const { parts } = this.live.get(info.id) ?? {};
     if (!this.asked || !this.synced || this.filling || this.ahead || !parts || info.finish !== "tool-calls") return;
+    if (isSilent()) return;
     const message = { info, parts: [...parts.values()] };
     const entry = entryOf(message);
     const used = total(info.tokens);
@@ -67,24 +123,23 @@ class Session {
     const pieces = this.filling ? [] : fresh(messages, this.sent);
     const size = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
     const told = size <= INLINE_BYTES ? pieces : [];
-    const answer = await ask(
-      "/v1/frame",
-      {
-        ...this.told,
-        model: this.model,
-        transcript: transcript.map(({ index, ...told }) => told),
-        ...this.beside,
-        fixed: { ...this.fixed, tools: definitions() },
-        messages: parsed(told),
-        used: this.used,
-        have: (unused && this.frame?.mark) || null,
-        order: Math.round((performance.timeOrigin + performance.now()) * 1_000),
-      },
-      until - performance.now(),
-    ).finally(() => {
+    const { unsent, whole } = this.beside;
+    const body = {
+      ...this.told,
+      model: this.model,
+      whole,
+      fixed: { ...this.fixed, tools: definitions() },
+      messages: parsed(told),
+      used: this.used,
+      have: (unused && this.frame?.mark) || null,
+      order: Math.round((performance.timeOrigin + performance.now()) * 1_000),
+    };
+    const send = (question) => askPatiently("/v1/frame", question, until - performance.now());
+    const answer = await this.transcript.ask(body, transcript, unsent, send).finally(() => {
       if (told !== pieces) this.fill(pieces);
     });
     const frame = frameOf(answer);
+    this.learnWhole(answer);
     this.seen(told, answer.ack);
     this.synced = !this.filling && told === pieces;
     return frame;
@@ -103,8 +158,9 @@ class Session {
     this.filling = true;
     try {
       for (const heap of heaps(pieces, CHUNK_BYTES)) {
-        const { ack } = await ask("/v1/events", { ...this.told, messages: parsed(heap) }, PATIENT_MS);
-        this.seen(heap, ack);
+        const answer = await ask("/v1/events", { ...this.told, messages: parsed(heap) }, PATIENT_MS);
+        this.learnWhole(answer);
+        this.seen(heap, answer.ack);
       }
     } catch {
       // what was not acknowledged is fresh at the next call
@@ -141,7 +197,7 @@ class Session {
   async tell() {
     const owed = this.owed;
     const done = [...this.live.values()].filter(
-      ({ info }) => (info.time?.completed || info.error) && !isFinished(this.sent.get(info.id)),
+      (message) => isToTell(message) && !isFinished(this.sent.get(message.info.id)),
     );
     const messages = done.map(({ info, parts }) => ({ info, parts: [...parts.values()] }));
     const pieces = this.synced && !this.filling ? (heaps(fresh(messages, this.sent), INLINE_BYTES)[0] ?? []) : [];
@@ -150,8 +206,9 @@ class Session {
     try {
       const body = { ...this.told, messages: parsed(pieces) };
       if (owed.todos) body.todos = owed.todos;
-      const { ack } = await ask("/v1/events", body, PATIENT_MS);
-      this.seen(pieces, ack);
+      const answer = await ask("/v1/events", body, PATIENT_MS);
+      this.learnWhole(answer);
+      this.seen(pieces, answer.ack);
       for (const { id } of pieces) this.live.delete(id);
     } catch {
       this.owed = { ...owed, ...this.owed };
@@ -175,6 +232,13 @@ class Session {
   }
 }
 
+/** Whether a message of the stream of events is told: a finished response, and the user's mark of a compaction, which
+ *  says why it is made. */
+function isToTell({ info, parts }) {
+  if (info.role === "user") return [...parts.values()].some(({ type }) => type === "compaction");
+  return Boolean(info.time?.completed || info.error);
+}
+
 /** What a frame is for: the same transcript and model at the same usage need the same one. */
 function keyOf(transcript, model, used) {
   return JSON.stringify([used, model, transcript.map(({ anchor, role }) => `${role} ${anchor}`)]);
@@ -191,6 +255,20 @@ function frameOf({ base, deltas, tail, pruned, ack, mark }) {
     throw new NoAnswer("an answer that is no frame");
   }
   return { base, deltas, tail, pruned, mark };
+}
+
+/** A frame whose messages are gone in part (compacted, reverted, cleared): what they carried is on the last one. */
+function heldOn(frame, transcript) {
+  const roles = new Map(transcript.map(({ anchor, role }) => [anchor, role]));
+  const last = transcript.at(-1);
+  const held = (delta) => !last || roles.get(delta.anchor) === delta.form;
+  const deltas = frame.deltas.map((one) => (held(one) ? one : { ...one, anchor: last.anchor, form: last.role }));
+  return { ...frame, deltas };
+}
+
+/** The id of the summary that a transcript begins behind: the newest one, empty where nothing was compacted. */
+function summaryOf(messages) {
+  return messages.findLast(({ info }) => info.role === "assistant" && info.summary === true)?.info.id ?? "";
 }
 
 /** The sessions of one plugin, the most recent ones. */

@@ -1,25 +1,67 @@
 // -- transport: one question over the daemon's unix socket, within a deadline --------------------------------------
 
 const DEADLINE_MS = 200; // what an LLM call may be held up
+const FIRST_MS = 2_000; // once where an epoch begins: without this frame the agent would miss everything
+const SUMMARY_MS = 4_000; // before a summary, which takes longer anyway and is all that stays of the conversation
 const PATIENT_MS = 5_000; // for what no LLM call waits for
+const SILENT_AFTER = 2; // questions without an answer in a row; then nobody waits until a greeting is answered
+const SILENT_TOOL_MS = 500; // what a tool waits even then: its answer may still come
+const GREETING_MS = 2_000;
+const GREET_EVERY_MS = 500;
 const START_EVERY_MS = 10_000; // where the one that was started last has not answered yet
 const AGAIN_MS = 1_000; // where it has, and is gone
 const MAX_ANSWER = 1024 * 1024; // bytes; what is longer is not read
 const READY_MS = 1_500; // once, while OpenCode itself starts
+const STARTING_MS = 50; // between two looks whether a daemon that was started is there
 const TOO_LONG = "an answer that is too long";
 const KEPT_ENV = /^(HOME|USER|LOGNAME|PATH|LANG|LC_.*|TZ|TMPDIR|XDG_.*|HUDKIT_.*|LD_LIBRARY_PATH|DYLD_.*)$/;
 
 let lastStart = -Infinity;
+let newest = null; // the process that was started last
 let served = false; // whether a question was answered since
 let failure = ""; // why the daemon that was started last did not stay
 let comingUntil = 0; // until when one that was started may still come: 0 once it has answered or ended
+let missed = 0; // questions in a row that nobody answered in time
+let greeting = false; // whether somebody waits for the answer to a greeting
 
 /** Why there is no answer. `sent` is false where the daemon cannot have seen the question; `late` is true where it may
- *  still answer. */
+ *  still answer; `certain` where it was not carried out. */
 class NoAnswer extends Error {
-  constructor(reason, sent = true, late = false) {
+  constructor(reason, sent = true, late = false, certain = !sent) {
     super(reason);
-    Object.assign(this, { sent, late });
+    Object.assign(this, { sent, late, certain });
+  }
+}
+
+let screen = null; // OpenCode's client, by which the user is told
+const SAID = new Set();
+
+/** Write a line to OpenCode's own log, once. */
+function note(message, level = "info") {
+  if (SAID.has(message)) return false;
+  SAID.add(message);
+  screen?.app?.log({ body: { service: "hudkit", level, message } })?.catch?.(() => {});
+  return true;
+}
+
+/** Tell the user, once: in the log, and on the screen where there is one. */
+function tellUser(message, level = "warn") {
+  if (!note(message, level)) return;
+  const variant = level === "warn" ? "warning" : level;
+  screen?.tui?.showToast({ body: { title: "hudkit", message, variant } })?.catch?.(() => {});
+}
+
+const SOCKET = socketPlace();
+
+/** Where the daemon is reached: beside its data, or, where nothing can be written there, among the temporary files. */
+function socketPlace() {
+  if (!existsSync(BAKED.plugin)) return BAKED.socket;
+  try {
+    mkdirSync(dirname(BAKED.socket), { recursive: true, mode: 0o700 });
+    accessSync(dirname(BAKED.socket), constants.W_OK);
+    return BAKED.socket;
+  } catch {
+    return `${tmpdir()}/hudkit-${process.getuid()}/${BAKED.spare}`;
   }
 }
 
@@ -33,11 +75,47 @@ async function ask(path, body, ms = DEADLINE_MS) {
     served = true;
     failure = "";
     comingUntil = 0;
+    missed = 0;
     return answer;
   } catch (error) {
     if (!error.sent) startDaemon();
+    if (!error.late) missed = 0;
+    else if (ms > 0 && ++missed >= SILENT_AFTER) greet();
     throw error;
   }
+}
+
+/** As `ask`, for what is worth waiting for: where a daemon is just starting, it is asked again until `ms` are over. */
+async function askPatiently(path, body, ms) {
+  const until = performance.now() + ms;
+  for (;;) {
+    try {
+      return await ask(path, body, until - performance.now());
+    } catch (error) {
+      if (error.sent || !isComing() || until - performance.now() < STARTING_MS) throw error;
+      await sleep(STARTING_MS);
+    }
+  }
+}
+
+/** Whether the daemon is silent: it did not answer in time, and no greeting since. Then no call waits for it. */
+const isSilent = () => missed >= SILENT_AFTER;
+
+/** Greet a silent daemon, beside the calls, until it answers. One that does not answer at all may hang for good: the
+ *  daemon that is started then takes its place once it is sure. */
+async function greet() {
+  if (greeting) return;
+  greeting = true;
+  while (isSilent() && existsSync(BAKED.plugin)) {
+    try {
+      await exchange("/v1/hello", {}, GREETING_MS);
+      missed = 0;
+    } catch (error) {
+      if (error.late || !error.sent) startDaemon();
+      await sleep(GREET_EVERY_MS);
+    }
+  }
+  greeting = false;
 }
 
 /** A promise's value, or `NoAnswer` after `ms`; where these have passed already, what is there at once. */
@@ -54,8 +132,20 @@ async function within(promise, ms) {
   }
 }
 
+/** Whether nobody else can listen on the socket: its directory is the user's own, and only he can write it. One in
+ *  `/tmp` is gone when the machine was started again, and anybody may make it before our daemon does. */
+function isOwnPlace() {
+  try {
+    const folder = lstatSync(dirname(BAKED.socket));
+    return folder.isDirectory() && folder.uid === process.getuid() && (folder.mode & 0o022) === 0;
+  } catch {
+    return true; // there is none: nobody listens
+  }
+}
+
 async function exchange(path, body, ms) {
   if (ms <= 0) throw new NoAnswer("no answer within the deadline", true, true);
+  if (!isOwnPlace()) throw new NoAnswer("others can write the directory of the socket");
   const until = performance.now() + ms; // writing the question counts: that of a long conversation takes its time
   const text = JSON.stringify(body);
   const left = () => until - performance.now();
@@ -80,36 +170,44 @@ async function exchange(path, body, ms) {
 
 async function overBun(path, body, headers, signal) {
   const plain = { redirect: "manual", decompress: false }; // nobody else is asked, and nothing is unpacked
-  const options = { method: "POST", body, headers, signal, unix: BAKED.socket, ...plain };
+  const options = { method: "POST", body, headers, signal, unix: SOCKET, ...plain };
   const answer = await fetch(`http://localhost${path}`, options);
   const length = answer.headers.get("content-length");
   const bounded = length !== null && Number(length) <= MAX_ANSWER && !answer.headers.has("transfer-encoding");
   if (!bounded) throw new NoAnswer(TOO_LONG);
-  return { status: answer.status, protocol: answer.headers.get("hudkit-protocol"), text: await answer.text() };
+  const header = (name) => answer.headers.get(name);
+  const said = { protocol: header("hudkit-protocol"), version: header("hudkit-version") };
+  return { status: answer.status, ...said, text: await answer.text() };
 }
 
 function overNode(path, body, headers, signal) {
   return new Promise((resolve, reject) => {
-    const options = { socketPath: BAKED.socket, path, method: "POST", headers, signal };
+    const options = { socketPath: SOCKET, path, method: "POST", headers, signal };
     const sent = request(options, (answer) => {
       let text = "";
       answer.setEncoding("utf8").on("error", reject).on("data", (piece) => {
         text += piece;
         if (text.length > MAX_ANSWER) reject(new NoAnswer(TOO_LONG));
       });
-      answer.on("end", () =>
-        resolve({ status: answer.statusCode, protocol: answer.headers["hudkit-protocol"] ?? null, text }),
-      );
+      const header = (name) => answer.headers[name] ?? null;
+      const said = { protocol: header("hudkit-protocol"), version: header("hudkit-version") };
+      answer.on("end", () => resolve({ status: answer.statusCode, ...said, text }));
     });
     sent.on("error", reject).end(body);
   });
 }
 
-function understood({ status, protocol, text }) {
+function understood({ status, protocol, version, text }) {
+  if (isNewer(version, BAKED.version)) {
+    tellUser(`hudkit ${version} is installed; start OpenCode again to use it (this one has ${BAKED.version})`, "info");
+  }
   if (protocol !== String(BAKED.protocol)) {
     const theirs = Number(protocol);
     if (theirs > 0 && theirs < BAKED.protocol) replaceDaemon();
-    throw new NoAnswer(theirs ? `it speaks protocol ${theirs}, not ${BAKED.protocol}` : "a stranger answered");
+    const spoken = `it speaks protocol ${theirs}, not ${BAKED.protocol}`;
+    if (theirs > BAKED.protocol) tellUser(`no HUD: ${spoken}; start OpenCode again, or run: hudkit install opencode`);
+    // A daemon answers what it cannot read with an error, and does nothing.
+    throw new NoAnswer(theirs ? spoken : "a stranger answered", true, false, Boolean(theirs));
   }
   let answer;
   try {
@@ -120,9 +218,20 @@ function understood({ status, protocol, text }) {
   if (answer === null || typeof answer !== "object" || Array.isArray(answer)) throw new NoAnswer("a wrong answer");
   if (status !== 200) {
     const said = answer.error?.message;
-    throw new NoAnswer(typeof said === "string" ? said.replace(/[^ -~]/g, " ").slice(0, 200) : `status ${status}`);
+    if (typeof said !== "string") throw new NoAnswer(`status ${status}`);
+    // What the daemon refuses, it did not do; only a fault of its own may have left something.
+    const refusal = new NoAnswer(said.replace(/[^ -~]/g, " ").slice(0, 200), true, false, status !== 500);
+    throw Object.assign(refusal, { code: answer.error.code });
   }
   return answer;
+}
+
+/** Whether a version is newer than another one, by the numbers of its release. */
+function isNewer(version, other) {
+  const numbers = (text) => (/^[0-9]+([.][0-9]+)*/.exec(text ?? "")?.[0] ?? "").split(".").map(Number);
+  const [ours, theirs] = [numbers(version), numbers(other)];
+  const at = ours.findIndex((number, place) => number !== (theirs[place] ?? 0));
+  return at >= 0 && ours[at] > (theirs[at] ?? 0);
 }
 
 /** Start the daemon, at most once in ten seconds (one that worked, and died, sooner), and never after hudkit was
@@ -134,16 +243,19 @@ function startDaemon() {
   served = false;
   try {
     // -P and -E: neither the project's folder nor its environment says which modules Python loads.
-    const argv = ["-P", "-E", "-m", "hudkit.daemon", "--socket", BAKED.socket, "--db", BAKED.db];
+    const argv = ["-P", "-E", "-m", "hudkit.daemon", "--socket", SOCKET, "--db", BAKED.db];
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT_ENV.test(name)));
-    const child = spawn(BAKED.python, argv, { cwd: BAKED.data, env, detached: true, stdio: "ignore" });
-    child.on("error", () => {
+    const child = spawn(BAKED.python, argv, { cwd: existsSync(BAKED.data) ? BAKED.data : "/", env, detached: true, stdio: "ignore" });
+    newest = child;
+    const ended = (why) => {
+      if (child !== newest) return; // the one before it, which was killed
       comingUntil = 0;
-    });
-    child.on("exit", (code) => {
-      comingUntil = 0;
-      if (code) failure = reasonOf(code);
-    });
+      if (!why) return;
+      failure = why;
+      tellUser(`no HUD: ${why}; run: hudkit doctor`);
+    };
+    child.on("error", ({ code }) => ended(`its interpreter cannot be run (${code})`));
+    child.on("exit", (code) => ended(code && reasonOf(code)));
     child.unref();
     comingUntil = now + START_EVERY_MS;
     return child;
@@ -153,12 +265,12 @@ function startDaemon() {
 }
 
 /** Whether a daemon may be there in a moment: then there is nothing to complain of yet. */
-const isComing = () => Date.now() < comingUntil;
+const isComing = () => Date.now() < comingUntil || (served && Date.now() - lastStart < AGAIN_MS);
 
 /** Why a daemon ended at its start: what it wrote beside its socket, as one short line. */
 function reasonOf(code) {
   try {
-    const line = readFileSync(`${BAKED.socket}.failed`, "utf8");
+    const line = readFileSync(`${SOCKET}.failed`, "utf8");
     return line.replace(/[^ -~]/g, " ").trim().slice(0, 200);
   } catch {
     return `the daemon ended with exit code ${code}`;
@@ -188,7 +300,7 @@ async function ready() {
     } catch (error) {
       if (error.sent && !child) return;
       child ??= startDaemon();
-      await sleep(50);
+      await sleep(STARTING_MS);
     }
   }
 }

@@ -1,0 +1,90 @@
+"""What a base left out comes back as a delta, as soon as there is room for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudkit.api import Hud, HudSession
+from hudkit.log import Origin
+from hudkit.log import payloads as p
+
+NOTES = [f"note {n}: the staging system answers 429 after {n}0 requests" for n in range(12)]
+RULES = [f"rule {n}: never touch part {n} of the report by hand" for n in range(12)]
+
+
+@pytest.fixture
+def session(hud: Hud) -> HudSession:
+    session = hud.session("s")
+    session.append(p.TaskSet("Port the report"), *map(p.ConstraintAdd, RULES), origin=Origin.USER)
+    session.append(*map(p.NoteAdd, NOTES))
+    return session
+
+
+def told(texts: list[str], where: str) -> list[str]:
+    return [text for text in texts if text in where]
+
+
+def test_a_larger_budget_brings_items_back_as_a_delta_and_the_base_stays(session: HudSession) -> None:
+    small = session.frame(1_000, 200_000, budget=300, transcript=["a"])
+    assert told(RULES, small.base) and not told(NOTES, small.base) and small.omitted
+    large = session.frame(1_000, 200_000, budget=1_500, transcript=["a", "b"])
+    assert large.base == small.base and large.epoch == small.epoch
+    (delta,) = large.deltas
+    assert delta.anchor == "b" and told(NOTES, delta.text) == NOTES
+    assert told(RULES, delta.text) == [rule for rule in RULES if rule not in small.base]
+    assert delta.text.index("constraint: ") < delta.text.index("note: ")
+    assert large.omitted == () and large.tokens <= large.budget
+    again = session.frame(1_000, 200_000, budget=1_500, transcript=["a", "b", "c"])
+    assert again.deltas == large.deltas and again.omitted == ()
+    assert session.frame_at(session.state.seq) == again
+
+
+def test_only_what_has_room_comes_back_the_most_important_first(session: HudSession) -> None:
+    small = session.frame(1_000, 200_000, budget=300, transcript=["a"])
+    middle = session.frame(1_000, 200_000, budget=480, transcript=["a", "b"])
+    assert middle.epoch == small.epoch and len(middle.omitted) < len(small.omitted)
+    assert told(RULES, middle.text) == RULES and not told(NOTES, middle.base) and middle.omitted
+    missing = [note for note in NOTES if note not in middle.text]
+    assert [left.text for left in middle.omitted if "/notes/" in left.path] == missing
+
+
+def test_items_that_are_over_or_were_told_since_do_not_come_back(session: HudSession) -> None:
+    session.frame(1_000, 200_000, budget=300, transcript=["a"])
+    session.append(p.NoteRemove("n1"), p.NoteUpdate("n2", "note 1 says something else now"))
+    session.frame(1_000, 200_000, budget=300, transcript=["a", "b"])
+    large = session.frame(1_000, 200_000, budget=1_500, transcript=["a", "b", "c"])
+    assert told(NOTES, large.deltas[-1].text) == NOTES[2:]
+    assert large.text.count("note 1 says something else now") == 1
+
+
+def test_what_is_in_a_message_that_is_gone_comes_back_once_more(session: HudSession) -> None:
+    session.frame(1_000, 200_000, budget=300, transcript=["a"])
+    first = session.frame(1_000, 200_000, budget=1_500, transcript=["a", "b"])
+    second = session.frame(1_000, 200_000, budget=1_500, transcript=["a", "c"])
+    assert [delta.anchor for delta in second.deltas] == ["c"] and told(NOTES, second.text) == NOTES
+    assert first.epoch == second.epoch and second.omitted == ()
+
+
+def test_a_window_that_was_relieved_brings_items_back(hud: Hud) -> None:
+    session = hud.session("s")
+    session.append(p.TaskSet("Port the report"), *(p.NoteAdd(f"{note}, {n}") for n, note in enumerate(NOTES * 5)))
+    pressed = session.frame(190_000, 200_000, transcript=["a"])
+    assert pressed.band == "critical" and pressed.omitted
+    relieved = session.frame(60_000, 200_000, transcript=["a", "b"])
+    assert relieved.band == "green" and relieved.base == pressed.base
+    assert 0 < len(relieved.omitted) < len(pressed.omitted) and relieved.deltas
+
+
+def test_nothing_comes_back_where_the_room_is_the_same(session: HudSession) -> None:
+    first = session.frame(1_000, 200_000, budget=300, transcript=["a"])
+    for n in range(6):
+        frame = session.frame(1_000, 200_000, budget=300, transcript=["a", *"bcdefg"[: n + 1]])
+        assert frame.deltas == () and frame.omitted == first.omitted
+
+
+def test_what_a_limit_hides_does_not_come_back(hud: Hud) -> None:
+    session = hud.session("s")
+    session.append(*map(p.NoteAdd, NOTES))
+    session.frame(1_000, 200_000, budget=300, density="minimal", transcript=["a"])
+    frame = session.frame(1_000, 200_000, budget=1_500, density="minimal", transcript=["a", "b"])
+    assert frame.deltas == () and len(frame.omitted) == len(NOTES)
