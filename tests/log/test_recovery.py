@@ -378,6 +378,16 @@ def test_a_redaction_that_is_damaged_is_repaired(path: Path, seq: int) -> None:
     assert b"alpha secret" not in path.read_bytes()
 
 
+def test_a_damaged_event_behind_a_lost_one_does_not_come_back_changed(path: Path) -> None:
+    by_hand(path, "DELETE FROM events WHERE session_id = 'alpha' AND seq = 7")
+    by_hand(
+        path, "UPDATE events SET body = CAST(replace(body, 'x', 'z') AS BLOB) WHERE session_id = 'alpha' AND seq = 8"
+    )
+    report = repair(path, 1, uuid7)
+    assert [(one.seq, one.code) for one in report.lost] == [(7, "gap"), (8, "chain")]
+    assert isinstance(events_of(path)["alpha"][8].payload, EventGap) and not list(verify_file(path))
+
+
 def flipped(data: bytes, chance: Random) -> bytes:
     changed = bytearray(data)
     changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
@@ -441,6 +451,28 @@ def test_after_a_flip_in_the_write_ahead_log_all_but_the_damaged_event_come_back
             repair(copy, 1, uuid7)
             assert len(missing(before, events_of(copy))) <= 1 and list(verify_file(copy)) == []
             shutil.rmtree(copy.parent)
+
+
+@FLIPS
+def test_after_random_bytes_all_over_the_database_nothing_comes_back_changed(path: Path, tmp_path: Path) -> None:
+    data, before, chance = path.read_bytes(), events_of(path), FLIPS.chance(4)
+    back = 0
+    for number in range(FLIPS.rounds):
+        copy = tmp_path / str(number) / "log.db"
+        copy.parent.mkdir(mode=0o700)
+        body = bytearray(data)
+        for _ in range(30):
+            start = chance.randrange(4_096, len(body) - 64)
+            body[start : start + 64] = chance.randbytes(64)
+        copy.write_bytes(body)
+        copy.chmod(0o600)
+        report = repair(copy, 1, uuid7)
+        after, lost = events_of(copy), {(one.session, one.seq) for one in report.lost}
+        assert list(verify_file(copy)) == []
+        assert {where for where in missing(before, after) if where[1] in after.get(where[0], {})} <= lost
+        back += sum(len(events) for events in after.values()) - len(lost)
+        shutil.rmtree(copy.parent)
+    assert back > 50 * FLIPS.rounds, "of 82 events"
 
 
 @FLIPS

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from hudkit.cli import CliCommand
 from hudkit.cli.install import chosen, host_arguments, spot, tell
 from hudkit.daemon import client
-from hudkit.daemon.socket_path import acquire_lock
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import InstallStep, made_directory, remove_empty, remove_file
 from hudkit.hosts.mcp import client_install as mcp
@@ -68,17 +65,8 @@ def _stop(here: PluginTarget) -> None:
     """End the daemon, and wait until it and its index process have gone, but not for long."""
     until = time.monotonic() + STOP_SECONDS
     if client.stop(here.socket):
-        while not _is_gone(here.socket) and time.monotonic() < until:
+        while not client.is_gone(here.socket) and time.monotonic() < until:
             time.sleep(0.02)
-
-
-def _is_gone(socket: Path) -> bool:
-    """Whether no daemon holds a socket's lock: it lets go of it last, when all its files are closed."""
-    lock = acquire_lock(socket)
-    if lock is None:
-        return False
-    os.close(lock)
-    return True
 
 
 def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:

@@ -90,6 +90,18 @@ def stop(path: Path, *, timeout: float = 5.0) -> bool:
     return status == 200 and body == {"ok": True}
 
 
+def is_gone(path: Path) -> bool:
+    """Return whether no daemon holds a socket's lock, which it lets go of last: all its files are closed.
+
+    One that was asked to stop gives up its socket first, so `greet` knows less.
+    """
+    lock = socket_path.acquire_lock(path)
+    if lock is None:
+        return False
+    os.close(lock)
+    return True
+
+
 def ensure_running(path: Path | None = None, *, db: Path | None = None, idle: float | None = None) -> Hello:
     """Return the daemon on a socket, started where there is none; an older one is replaced by one of this version.
 

@@ -49,7 +49,7 @@ def test_damage_is_told_and_nothing_is_acknowledged_that_is_lost(
     host.prompt(session, "Please begin.")
     if not lives:
         client.stop(socket)
-        assert host.settled(lambda: client.greet(socket) is None)
+        assert host.settled(lambda: client.is_gone(socket))
     damage(db)
     model.play(uses(hud("notes.add", content="late note")), says("done"), says("again"))
     host.prompt(session, "Please go on.")
@@ -57,11 +57,11 @@ def test_damage_is_told_and_nothing_is_acknowledged_that_is_lost(
     acknowledged = answers[-1].startswith("Added note")
     if lives:  # what SQLite has in memory is whole; the next start finds what is on the disk
         client.stop(socket)
-        assert host.settled(lambda: client.greet(socket) is None)
+        assert host.settled(lambda: client.is_gone(socket))
     host.prompt(session, "And on, please.")
     told = model.chats[-1].text
     assert "damaged" in told and "hudkit repair" in told, "the agent, and by it the user"
     client.stop(socket)
-    assert host.settled(lambda: client.greet(socket) is None)
+    assert host.settled(lambda: client.is_gone(socket))
     repair(db, 1, uuid7)
     assert not acknowledged or "late note" in notes_in(db)

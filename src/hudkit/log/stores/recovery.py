@@ -607,7 +607,7 @@ def _walk_session(session_id: str, gathered: _Gathered) -> list[_Entry]:
         variants = [variant for row in rows.get(seq, ()) for variant in _variants(row, redacted)]
         row = _verified(variants, links, partial(_is_confirmed, rows, head, seq))
         if row is None and seq > 1 and entries[-1].row is None:
-            row = next((variant for variant in variants if _is_confirmed(rows, head, seq, variant.link)), None)
+            row = _verified_from_behind(variants, rows.get(seq, ()), partial(_is_confirmed, rows, head, seq))
         if row is not None:
             position = gathered.positions.get((session_id, seq), _NOWHERE)
             entries.append(_Entry(seq, position, row, None, (session_id, seq) in gathered.packed))
@@ -641,6 +641,20 @@ def _verified(
             link = row_link(row, before)
             if link is not None and (link == row.link or is_confirmed(link)) and _can_be_read(row):
                 return row._replace(link=link)
+    return None
+
+
+def _verified_from_behind(
+    variants: Sequence[EventRow], stored: Container[EventRow], is_confirmed: Callable[[bytes], bool]
+) -> EventRow | None:
+    """Return the row behind a lost event, whose link nothing before it can check: the event behind it confirms that.
+
+    Only with the digest that was stored: one worked out from the body would make a damaged body the event's own.
+    """
+    for row in variants:
+        own = row.body is None or row in stored
+        if own and is_confirmed(row.link) and (row.body is None or _can_be_read(row)):
+            return row
     return None
 
 
