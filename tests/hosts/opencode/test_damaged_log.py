@@ -3,19 +3,20 @@ is acknowledged is there after a repair."""
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hud_plugin import written
 from hud_seen import hud
-from opencode_host import Hosts
+from opencode_host import Hosts, OpenCode
 
-from hudkit.clock import uuid7
 from hudkit.daemon import client
 from hudkit.log.payloads import NoteAdd
 from hudkit.log.stores import open_log
-from hudkit.log.stores.recovery import repair
 from hudkit.models.scripted_answers import says, uses
 from hudkit.testing.model_server import ScriptedModel
 
@@ -30,6 +31,18 @@ def damage(db: Path) -> None:
         start = chance.randrange(4_096, len(body) - 64)
         body[start : start + 64] = chance.randbytes(64)
     db.write_bytes(body)
+
+
+def end_daemon(host: OpenCode, socket: Path) -> None:
+    """Asks the daemon to end and waits until its files are closed; the plugin may start the next one at once."""
+    daemon = client.greet(socket)
+    assert daemon is not None and client.stop(socket)
+    assert host.settled(lambda: lock_of(socket) != daemon.pid)
+
+
+def lock_of(socket: Path) -> int | None:
+    """The process that holds the daemon's lock; it lets go of it last."""
+    return None if client.is_gone(socket) else int(socket.with_name(f"{socket.name}.lock").read_text() or 0)
 
 
 def notes_in(db: Path) -> set[str]:
@@ -48,20 +61,20 @@ def test_damage_is_told_and_nothing_is_acknowledged_that_is_lost(
     model.play(*(uses(hud("notes.add", content=f"early note {n}, {'x' * 300}")) for n in range(20)), says("done"))
     host.prompt(session, "Please begin.")
     if not lives:
-        client.stop(socket)
-        assert host.settled(lambda: client.is_gone(socket))
+        end_daemon(host, socket)
     damage(db)
     model.play(uses(hud("notes.add", content="late note")), says("done"), says("again"))
     host.prompt(session, "Please go on.")
     answers = [text for role, text in model.chats[-1].messages if role == "tool"]
     acknowledged = answers[-1].startswith("Added note")
     if lives:  # what SQLite has in memory is whole; the next start finds what is on the disk
-        client.stop(socket)
-        assert host.settled(lambda: client.is_gone(socket))
+        end_daemon(host, socket)
     host.prompt(session, "And on, please.")
     told = model.chats[-1].text
     assert "damaged" in told and "hudkit repair" in told, "the agent, and by it the user"
-    client.stop(socket)
-    assert host.settled(lambda: client.is_gone(socket))
-    repair(db, 1, uuid7)
+    command = [sys.executable, "-m", "hudkit", "repair", "--db", str(db)]
+    done = subprocess.run(
+        command, env={**os.environ, "HUDKIT_SOCKET": str(socket)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
     assert not acknowledged or "late note" in notes_in(db)
