@@ -10,9 +10,10 @@ from collections import Counter
 from typing import Any
 
 from bench.real_model.facts import Fact, facts_of, verdict
+from bench.real_model.repeatable import repeatable_hud
 from bench.real_model.server import ModelServer
 from bench.retention.spoken import SYSTEM
-from hudkit.api import Hud, HudSession
+from hudkit.api import HudSession
 from hudkit.context.compaction.summaries import summary_prompt
 
 PROJECTS = 5
@@ -32,7 +33,7 @@ def measured(server: ModelServer, compactions: int) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {arm: Counter() for arm in ARMS}
     for project in range(PROJECTS):
         facts = facts_of(project, CHANGED)[:FACTS]
-        with Hud.in_memory() as hud:
+        with repeatable_hud() as hud:
             session = hud.session("compactions")
             told = {with_hud: _compacted(server, session, facts, compactions, with_hud) for with_hud in (False, True)}
             base = session.frame_after_compaction().base

@@ -9,9 +9,10 @@ from collections import Counter
 from typing import Any
 
 from bench.real_model.facts import Fact, facts_of, verdict
+from bench.real_model.repeatable import repeatable_hud
 from bench.real_model.server import ModelServer
 from bench.retention.spoken import SYSTEM
-from hudkit.api import Hud, HudSession
+from hudkit.api import HudSession
 from hudkit.hud.frame import Frame
 from hudkit.log.event import Origin
 
@@ -24,7 +25,7 @@ def measured(server: ModelServer, placement: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     for project in range(PROJECTS):
         facts = facts_of(project, CHANGED)
-        with Hud.in_memory() as hud:
+        with repeatable_hud() as hud:
             session = hud.session("placement")
             frame = _lived(session, facts, placement)
         for fact in facts[:CHANGED]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from bench.real_model.repeatable import repeatable_hud
 from bench.real_model.server import ModelServer
 from bench.retention.spoken import SYSTEM
 from hudkit.api import Hud, HudSession
@@ -108,7 +109,7 @@ def measured(server: ModelServer) -> Iterator[tuple[Request, Attempt, Attempt | 
     """Each request, what the model's call did, what its second call did after a refusal, and whether the model would
     have made a call by itself."""
     for request in requests():
-        with Hud.in_memory() as hud:
+        with repeatable_hud() as hud:
             session = _session(hud)
             messages = [
                 {"role": "system", "content": f"{SYSTEM}\n\n{session.frame().base}"},

@@ -1,0 +1,22 @@
+"""A HUD whose times and ids are the same in every run: a model's answers can hang on a digit of the prompt, and a
+server computes a prompt that it knows only once."""
+
+from __future__ import annotations
+
+from itertools import count
+from random import Random
+from uuid import UUID
+
+from hudkit.api import Hud
+
+_BEGIN_MS = 1_795_000_000_000
+
+
+def repeatable_hud() -> Hud:
+    """A HUD in memory with a clock that goes by a second at each look, and ids from one seed."""
+    clock, chance = count(_BEGIN_MS, 1_000), Random(18)
+
+    def next_id() -> str:
+        return str(UUID(int=chance.getrandbits(128) & ~(0xF << 76) | 7 << 76))
+
+    return Hud.in_memory(clock=lambda: next(clock), ids=next_id)
