@@ -8,15 +8,21 @@ from random import Random
 from uuid import UUID
 
 from hudkit.api import Hud
+from hudkit.log.stores.memory_log import MemoryLog
+from hudkit.transcripts.event_log_transcript import OwnTranscript
+from hudkit.transcripts.search import PastSessions
 
 _BEGIN_MS = 1_795_000_000_000
 
 
 def repeatable_hud() -> Hud:
-    """A HUD in memory with a clock that goes by a second at each look, and ids from one seed."""
+    """A HUD in memory with a clock that goes by a second at each look, ids from one seed, and its own past sessions,
+    as every host gives them."""
     clock, chance = count(_BEGIN_MS, 1_000), Random(18)
 
     def next_id() -> str:
         return str(UUID(int=chance.getrandbits(128) & ~(0xF << 76) | 7 << 76))
 
-    return Hud.in_memory(clock=lambda: next(clock), ids=next_id)
+    log = MemoryLog()
+    past = PastSessions((OwnTranscript(log),))
+    return Hud(log, clock=lambda: next(clock), ids=next_id, past=past)

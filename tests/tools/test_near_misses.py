@@ -130,7 +130,26 @@ GONE = ("notes.remove", {"id": "n1"})
             {"operation": "decisions.supersede", "item": "JWT", "by": "d2"},
             ("decisions.supersede", {"id": "d1", "by": "d2"}),
         ),
+        (
+            {"operation": "decisions.record", "item": "retry uploads", "text": "Retry five times"},
+            ("decisions.record", {"summary": "Retry five times", "supersedes": "d2"}),
+        ),
         ({"operation": "steps.reorder", "item": "s3"}, ("steps.reorder", {"ids": ["s3"]})),
+        # the item in a whole sentence, or in the new text alone
+        ({"operation": "steps.complete", "text": "Good news: the client we wanted to write is merged"}, DONE),
+        (
+            {"operation": "decisions.remove", "text": "forget what we said about failed uploads and three retries"},
+            ("decisions.remove", {"id": "d2"}),
+        ),
+        (
+            {"operation": "notes.update", "text": "The staging port is 9000"},
+            ("notes.update", {"id": "n1", "content": "The staging port is 9000"}),
+        ),
+        (
+            {"operation": "steps.update", "text": "Write the client in Go"},
+            ("steps.update", {"id": "s1", "description": "Write the client in Go"}),
+        ),
+        ({"operation": "history", "query": "JWT"}, ("search", {"query": "JWT"})),
         # lists
         ({"operation": "notes.add", "texts": ["x", "y"]}, ("notes.add", {"content": ["x", "y"]})),
         ({"operation": "notes.add", "text": ["x", "y"]}, ("notes.add", {"content": ["x", "y"]})),
@@ -167,6 +186,9 @@ def test_it_is_understood(sent, meant):
         {"operation": "blockers.remove", "text": "…"},
         {"operation": "decisions.supersede", "item": "d1", "by": "d9"},
         {"operation": "steps.complete", "items": ["s1", "s9"]},
+        {"operation": "decisions.record", "text": "x", "item": "d1"},
+        {"operation": "steps.remove", "item": "the mail server that we test at night is the old one, not the shim"},
+        {"operation": "notes.update", "text": "The database is on port 5432"},
     ],
     ids=json.dumps,
 )

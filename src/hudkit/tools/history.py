@@ -144,7 +144,7 @@ def _question(session: SessionCore, args: _SearchArguments) -> SearchQuery:
 def _messages(hits: tuple[SearchHit, ...], tokens: int) -> str:
     """The hits by session, in the order of their best one: an id and a title are told once, the rest is text."""
     if not hits:
-        return "Nothing session_hits in the conversations."
+        return "Nothing found in the conversations."
     by_session: dict[str, list[SearchHit]] = {}
     for hit in hits:
         by_session.setdefault(hit.session, []).append(hit)

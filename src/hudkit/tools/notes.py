@@ -16,6 +16,7 @@ from hudkit.tools.answer_text import PageArguments, item_row, list_rows
 from hudkit.tools.operation import (
     SECTION_LISTINGS,
     AnswerRow,
+    AnyText,
     OperationArguments,
     OperationCall,
     OperationResult,
@@ -37,8 +38,11 @@ class _NewNote(OperationArguments, frozen=True):
 
 
 class _NoteChange(OperationArguments, frozen=True):
-    id: NoteName
     content: Annotated[Text, Meta(description="What the note says from now on.")]
+    id: Annotated[
+        AnyText,
+        Meta(description="The note's id, its text, or a part of it; left out: the note most like the new text."),
+    ] = ""
 
 
 class _TheseNotes(OperationArguments, frozen=True):
@@ -77,7 +81,7 @@ def _update(session: SessionCore, args: _NoteChange, origin: Origin) -> Operatio
 
     def decide(state: HudState) -> Sequence[Payload]:
         # Two notes with one text would be one line twice.
-        note, twin = _resolve(state, args.id), state.notes.find(args.content)
+        note, twin = _resolve(state, args.id or args.content), state.notes.find(args.content)
         merged = twin is not None and twin.id != note.id
         ids[:] = note.id, twin.id if twin is not None and merged else ""
         return (NoteRemove(note.id) if merged else NoteUpdate(note.id, args.content),)

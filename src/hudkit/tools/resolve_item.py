@@ -84,11 +84,25 @@ def _with_most_words(items: Sequence[I], name: str, noun: str, text: Callable[[I
     """
     of_noun = {word.removesuffix("s") for word in noun.casefold().split()}
     words = [word for word in _words(name) if word not in _SAYS_NOTHING and word.removesuffix("s") not in of_noun]
-    scores = [sum(_has_word(_words(text(item)), word) for word in words) for item in items]
+    texts = [[word for word in _words(text(item)) if word not in _SAYS_NOTHING] for item in items]
+    scores = [sum(_has_word(of_item, word) for word in words) for of_item in texts]
     best = max(scores, default=0)
-    if not best or best < _MIN_SHARE * len(words):
+    if not best:
         return []
+    if best < _MIN_SHARE * len(words):
+        return _told_in_a_sentence(items, texts, scores, best)
     return [item for item, score in zip(items, scores, strict=True) if score == best]
+
+
+def _told_in_a_sentence(
+    items: Sequence[I], texts: Sequence[Sequence[str]], scores: Sequence[int], best: int
+) -> list[I]:
+    """The item of which a whole sentence is told, "the upload client is written, tick it off": the sentence has half
+    of its words, two at least, and of no other item half as many."""
+    place = scores.index(best)
+    others = (score for number, score in enumerate(scores) if number != place)
+    wins = best >= 2 and 2 * max(others, default=0) < best
+    return [items[place]] if wins and best >= _MIN_SHARE * len(set(texts[place])) else []
 
 
 def _words(text: str) -> list[str]:

@@ -73,6 +73,8 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 def resolve_operation(name: str, args: Mapping[str, Any]) -> Operation | OperationAlias | None:
     """Return the operation that a name means, in any spelling, or `None` where none or several could be meant."""
     exact = find_operation(name) or find_operation(name.strip().casefold().removeprefix("hud."))
+    if exact is not None and exact.name == "history" and any(args.get(key) for key in _QUERY_NAMES):
+        return OPERATIONS["search"]
     if exact is not None:
         return exact
     words = [word.casefold() for word in _WORD.findall(name)]
@@ -226,6 +228,10 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
     ):
         _place(others, placed, target, names)
     _place_details(operation, others, placed, text)
+    replaced = others.get("item")
+    if operation.name == "decisions.record" and "supersedes" not in placed and _is_words(replaced):
+        # Of a new decision, the item is the one that it replaces; an id may be one that was made up for it.
+        placed["supersedes"] = others.pop("item")
     if operation.writes and item in placed and not text:
         # Which item it is was said; what else is said of it changes nothing.
         others = {name: value for name, value in others.items() if name not in _TEXT_NAMES | _DETAIL_NAMES}
@@ -233,6 +239,10 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
         # A new entry has no id yet; one that was made up says nothing.
         del others["item"]
     return {**{name: _plain(value) for name, value in placed.items()}, **others}
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and not _is_id(value)
 
 
 def _is_id(value: Any) -> bool:

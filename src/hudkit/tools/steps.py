@@ -18,6 +18,7 @@ from hudkit.tools.operation import (
     MAX_VALUES,
     SECTION_LISTINGS,
     AnswerRow,
+    AnyText,
     OperationArguments,
     OperationCall,
     OperationResult,
@@ -42,8 +43,11 @@ class _NewStep(OperationArguments, frozen=True):
 
 
 class _StepChange(OperationArguments, frozen=True):
-    id: StepName
     description: Annotated[Text, Meta(description="What is to be done instead.")]
+    id: Annotated[
+        AnyText | int,
+        Meta(description="The step's id, place, text, or a part of it; left out: the step most like the new text."),
+    ] = ""
 
 
 class _TheseSteps(OperationArguments, frozen=True):
@@ -97,7 +101,7 @@ def _update(session: SessionCore, args: _StepChange, origin: Origin) -> Operatio
     ids = ["", ""]
 
     def decide(state: HudState) -> Sequence[Payload]:
-        step, twin = _resolve(state, args.id), state.steps.find(args.description)
+        step, twin = _resolve(state, args.id or args.description), state.steps.find(args.description)
         ids[:] = step.id, ""
         if twin is None or twin.id == step.id:
             return (StepUpdate(step.id, args.description),)

@@ -34,7 +34,8 @@ order, and verbs of the same meaning (add, record, set; remove, delete, withdraw
 
 `texts`: a list under `text`, or under the name of the group
 
-`item`: `id`, `name`, `step_id`, the noun of the group, or the text where the operation takes none
+`item`: `id`, `name`, `step_id`, the noun of the group, the text where the operation takes none; of a changed
+text, the item most like it
 
 `details`: `reason`, `why`, `rationale`; where an operation has no such argument, it is put behind the text"""
 """What the tools take, and what they take for it: a paragraph is a row of the page's table."""
