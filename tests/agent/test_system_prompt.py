@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hudkit.agent import agent_definitions, system_prompt
 from hudkit.agent.agent_definitions import BUILTIN_AGENTS, AgentDefinition
-from hudkit.agent.context_files import Skill, split_front_matter
+from hudkit.agent.context_files import Skill
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.records import StoredMessage, StoredText
 from hudkit.agent.system_prompt import (
@@ -23,6 +23,7 @@ from hudkit.agent.system_prompt import (
     with_reminders,
 )
 from hudkit.agent.workspace import Workspace
+from hudkit.compose.formats.front_matter import split_front_matter
 from hudkit.errors import ConfigError
 
 

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import msgspec
 
 from hudkit.agent import context_files
-from hudkit.agent.context_files import UnreadableDefinition, split_front_matter
+from hudkit.agent.context_files import UnreadableDefinition
 from hudkit.agent.permissions import PermissionRule, parse_rules, restrictive_rules
 from hudkit.agent.workspace import Workspace
 from hudkit.compose import shorten, visible
+from hudkit.compose.formats.front_matter import split_front_matter
 from hudkit.errors import ConfigError
 
 _PROJECT_FOLDERS = (".hudkit/agents", ".opencode/agent", ".opencode/agents", ".claude/agents")

@@ -14,9 +14,10 @@ from typing import Literal
 import msgspec
 
 from hudkit.agent import context_files
-from hudkit.agent.context_files import UnreadableDefinition, split_front_matter
+from hudkit.agent.context_files import UnreadableDefinition
 from hudkit.agent.workspace import Workspace
 from hudkit.compose import shorten, visible
+from hudkit.compose.formats.front_matter import split_front_matter
 from hudkit.errors import ConfigError
 
 _PROJECT_FOLDERS = (".hudkit/commands", ".opencode/command", ".opencode/commands", ".claude/commands")

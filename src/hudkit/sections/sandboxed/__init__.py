@@ -11,7 +11,8 @@ from hudkit.sections.sandboxed.definitions import (
     parse_definition,
     trust_section,
 )
-from hudkit.sections.sandboxed.prepare import Sandbox, SandboxOutcome, SectionPreparation, section_inputs
+from hudkit.sections.sandboxed.inputs import section_inputs
+from hudkit.sections.sandboxed.prepare import Sandbox, SandboxOutcome, SectionPreparation
 from hudkit.sections.sandboxed.project_file import ProjectFile, ProjectTable, read_project_table, trust_project
 from hudkit.sections.sandboxed.result_parser import SectionTrees, parse_result
 from hudkit.sections.sandboxed.sandbox import SandboxError, SandboxLimits, SandboxProcess, sandbox_missing

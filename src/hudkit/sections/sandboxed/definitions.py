@@ -11,12 +11,15 @@ import stat
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
-from hudkit.errors import ConfigError
+from hudkit.errors import ConfigError, TreeError
 from hudkit.paths import SectionPaths, git_root
+from hudkit.sections.sandboxed.inputs import section_inputs
+from hudkit.sections.sandboxed.markdown_template import fill_template, read_template
+from hudkit.sections.state import HudState
 from hudkit.sections.table import SECTIONS
 
 SECTION_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -37,13 +40,17 @@ _HEADER = re.compile(r"#\s*(title|reads|priority)\s*:\s*(.*)", re.IGNORECASE)
 
 
 class SectionDefinition(msgspec.Struct, frozen=True):
-    """A section as text: `source` defines `section(...)`, which takes what `reads` names; `priority` is 0 to 60."""
+    """A section as text: `source` defines `section(...)`, which takes what `reads` names; `priority` is 0 to 60.
+
+    With the `kind` markdown, `source` is a markdown file (`markdown_template`), which runs nothing.
+    """
 
     name: str
     source: str
     title: str = ""
     reads: tuple[str, ...] = ()
     priority: int = 30
+    kind: Literal["python", "markdown"] = "python"
 
     @property
     def heading(self) -> str:
@@ -53,7 +60,8 @@ class SectionDefinition(msgspec.Struct, frozen=True):
     def digest(self, salt: str = "") -> str:
         """Return sixteen hex digits that stand for its text; another `salt` gives others."""
         # With the salt (which sandbox, or what is wrong): the same text is tried again where that changed.
-        body = msgspec.json.encode((self.name, self.source, self.heading, self.reads, self.priority, salt))
+        kind = () if self.kind == "python" else (self.kind,)
+        body = msgspec.json.encode((self.name, self.source, self.heading, self.reads, self.priority, salt, *kind))
         return blake2b(body, digest_size=8).hexdigest()
 
 
@@ -71,20 +79,24 @@ def check_definition(definition: SectionDefinition) -> None:
         raise ConfigError(
             f"{where}: its source has {size} bytes", hint=f"It is 1 to {MAX_SOURCE_BYTES} bytes of text"
         )
-    title = definition.title
+    check_presentation(where, definition.heading, definition.reads, definition.priority, definition.title)
+
+
+def check_presentation(where: str, heading: str, reads: tuple[str, ...], priority: int, title: str = "") -> None:
+    """Raise `ConfigError` for a title, reads or a priority that a section may not have; `where` names the section."""
     if len(title) > _MAX_TITLE or not title.isprintable() or title != title.strip():
         raise ConfigError(
             f"{where}: its title is {title[:80]!r}", hint=f"It is one line of at most {_MAX_TITLE} characters"
         )
     # Two sections with one heading could pass for each other.
-    if definition.heading.casefold() in _TITLES:
-        raise ConfigError(f"{where}: {definition.heading!r} is a built-in section", hint="Give it another title")
-    unknown = [name for name in definition.reads if name not in READABLE_FIELDS]
-    if unknown or len(set(definition.reads)) != len(definition.reads):
+    if heading.casefold() in _TITLES:
+        raise ConfigError(f"{where}: {heading!r} is a built-in section", hint="Give it another title")
+    unknown = [name for name in reads if name not in READABLE_FIELDS]
+    if unknown or len(set(reads)) != len(reads):
         what = f"reads {unknown[0][:40]!r}" if unknown else "reads a field twice"
         raise ConfigError(f"{where} {what}", hint=f"There are: {', '.join(READABLE_FIELDS)}")
-    if not 0 <= definition.priority <= _MAX_PRIORITY:
-        raise ConfigError(f"{where}: its priority is {definition.priority}", hint=f"It is 0 to {_MAX_PRIORITY}")
+    if not 0 <= priority <= _MAX_PRIORITY:
+        raise ConfigError(f"{where}: its priority is {priority}", hint=f"It is 0 to {_MAX_PRIORITY}")
 
 
 def parse_definition(name: str, text: str) -> SectionDefinition:
@@ -112,10 +124,26 @@ def parse_definition(name: str, text: str) -> SectionDefinition:
     return definition
 
 
+def parse_markdown_definition(name: str, text: str) -> SectionDefinition:
+    """Return the definition that a markdown file is. Raises `ConfigError` that names the file and the line."""
+    try:
+        template = read_template(text, READABLE_FIELDS)
+        # Once with nothing in it: a wrong name is told where the file is looked at, and not in a frame.
+        fill_template(template, section_inputs(HudState(), READABLE_FIELDS))
+        definition = SectionDefinition(name, text, template.title, template.reads, template.priority, "markdown")
+        check_definition(definition)
+    except (ConfigError, TreeError) as error:
+        line = error.details.get("line", 1)
+        place = {"file": f"{name}.md", "line": line}
+        raise ConfigError(f"{name}.md, line {line}: {error.message}", hint=error.hint, **place) from None
+    return definition
+
+
 FOLDER = Path(".hudkit") / "sections"
 """Where a project's sections are, below its root."""
 
-_SUFFIX = ".py"
+_PARSERS = {".py": parse_definition, ".md": parse_markdown_definition}
+"""What is a section's file, by its ending."""
 
 _MAX_FILES = 16
 """Files of one folder; those behind them in order of names are not read."""
@@ -156,7 +184,7 @@ class SectionFiles:
         if signature != self._signature:
             trusted = trusted_digests(self.paths.trusted)
             self._files = tuple(
-                read_section_file(path, level, trusted)
+                _sibling_of(path, level) or read_section_file(path, level, trusted)
                 for level, folder in folders
                 for path in _section_paths(folder)
             )
@@ -180,13 +208,21 @@ def read_section_file(path: Path, level: str, trusted: frozenset[str]) -> Sectio
         raw = _bytes(path)
         digest = sha256(raw).hexdigest()
         file = SectionFile(path, level, digest, level == "user" or digest in trusted)
-        return msgspec.structs.replace(file, definition=parse_definition(path.stem, raw.decode("utf-8-sig")))
+        parse = _PARSERS.get(path.suffix, parse_definition)
+        return msgspec.structs.replace(file, definition=parse(path.stem, raw.decode("utf-8-sig")))
     except ConfigError as error:
         return SectionFile(path, level, wrong=str(error))
     except OSError as error:
         return SectionFile(path, level, wrong=f"{path.name} cannot be read: {error.strerror}")
     except UnicodeDecodeError as error:
         return SectionFile(path, level, wrong=f"{path.name}: byte {error.start} is not UTF-8")
+
+
+def _sibling_of(path: Path, level: str) -> SectionFile | None:
+    """What is wrong with a Python file that has a markdown file of its name beside it; `None` for all others."""
+    if path.suffix == ".md" or not os.path.lexists(path.with_suffix(".md")):
+        return None
+    return SectionFile(path, level, wrong=f"{path.stem}.md has the same name: one of the two has to go")
 
 
 def trusted_digests(path: Path) -> frozenset[str]:
@@ -225,7 +261,7 @@ def add_trust(paths: SectionPaths, digest: str, path: Path) -> None:
 def _section_paths(folder: Path) -> Iterator[Path]:
     try:
         paths = sorted(
-            path for path in folder.iterdir() if path.suffix == _SUFFIX and SECTION_NAME.fullmatch(path.stem)
+            path for path in folder.iterdir() if path.suffix in _PARSERS and SECTION_NAME.fullmatch(path.stem)
         )
     except OSError:
         return

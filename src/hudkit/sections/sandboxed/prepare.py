@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
-from hashlib import blake2b
 from operator import is_
 from typing import Any
 
@@ -21,13 +20,14 @@ from hudkit.errors import ConfigError, HudkitError
 from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, SectionPrepared, SectionRemove
 from hudkit.sections.custom import CustomSection
-from hudkit.sections.items import ItemList, ItemMark
 from hudkit.sections.sandboxed.definitions import (
     READABLE_FIELDS,
     SectionDefinition,
     SectionFiles,
     check_definition,
 )
+from hudkit.sections.sandboxed.inputs import inputs_digest, section_inputs
+from hudkit.sections.sandboxed.markdown_template import fill_template, read_template
 from hudkit.sections.sandboxed.result_parser import SectionTrees, parse_result
 from hudkit.sections.sandboxed.sandbox import (
     MAX_ERROR_CHARS,
@@ -74,10 +74,13 @@ class Sandbox:
         """Return what comes of a definition; whatever goes wrong is an outcome. On one thread only."""
         self.warm = True
         try:
+            if definition.kind == "markdown":
+                return SandboxOutcome(fill_template(read_template(definition.source, definition.reads), values))
             output = self._process.run(definition.source, values, definition.name)
             return SandboxOutcome(parse_result(output))
         except HudkitError as error:
-            return SandboxOutcome(error=shorten(visible(error.message), MAX_ERROR_CHARS))
+            line = f", line {error.details['line']}" if "line" in error.details else ""
+            return SandboxOutcome(error=shorten(visible(error.message), MAX_ERROR_CHARS - len(line)) + line)
         except Exception as error:
             return SandboxOutcome(error=f"the sandbox failed: {type(error).__name__}")
 
@@ -144,12 +147,12 @@ class SectionPreparation:
 
     def _is_due(self, definition: SectionDefinition, state: HudState, payloads: list[Payload]) -> bool:
         """Whether a definition is running, or has just been started; what need not run is told at once."""
-        text = definition.digest(sandbox_kind())
+        text = definition.digest(sandbox_kind() if definition.kind == "python" else "")
         section = state.custom.get(definition.name)
         by_agent = section is not None and section.source == definition.source and section.mark.origin is Origin.AGENT
         wrong = _why_wrong(definition, by_agent and not self._settings.agent)
         values = {} if wrong else section_inputs(state, definition.reads)
-        inputs, size = _inputs_digest(values)
+        inputs, size = inputs_digest(values)
         if size > MAX_INPUT_BYTES:
             wrong = f"what it reads has {size:,} bytes; at most {MAX_INPUT_BYTES:,} are given"
         if wrong:
@@ -201,36 +204,3 @@ def _prepared(definition: SectionDefinition, text: str, inputs: str, outcome: Sa
         minimal=outcome.trees.minimal,
         error=outcome.error,
     )
-
-
-def section_inputs(state: HudState, reads: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields that a section reads, by name, as plain values: all that it sees.
-
-    Lists of items are lists of dicts with every field, other fields are dicts. Of where an item comes from only its
-    origin is given; no times and no sequence numbers, of anything: they would make the section run at every event.
-    """
-    return {name: _plain(getattr(state, name)) for name in reads}
-
-
-def _inputs_digest(values: dict[str, Any]) -> tuple[str, int]:
-    """Return sixteen hex digits that stand for what is given, and its bytes as JSON."""
-    body = msgspec.json.encode(values)
-    return blake2b(body, digest_size=8).hexdigest(), len(body)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, ItemList):
-        return [_plain(item) for item in value]
-    if isinstance(value, ItemMark):
-        return value.origin.value
-    if isinstance(value, msgspec.Struct):
-        # A program sees the names that leave the process: ours may change.
-        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
-        fields = {encoded: getattr(value, name) for name, encoded in names}
-        plain = {name: _plain(field) for name, field in fields.items() if name != "seq" and not name.endswith("_at")}
-        if "mark" in plain:
-            plain["origin"] = plain.pop("mark")
-        return plain
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return msgspec.to_builtins(value)

@@ -10,16 +10,16 @@ from hudkit.compose import Element, Node, TreeLimits, h, read_jsx, render, text_
 from hudkit.compose.vocabulary import may_contain
 from hudkit.errors import TreeError
 
-_JSX_LIMITS = TreeLimits(depth=16, nodes=400, chars=8_000)
+JSX_LIMITS = TreeLimits(depth=16, nodes=400, chars=8_000)
 """How large a JSX text and its tree may be."""
 
 MAX_OUTPUT_CHARS = 16_000
 """Characters of JSON that a source may return."""
 
-_MAX_CHARS = {"full": 2_000, "compact": 400, "minimal": 120}
+MAX_CHARS = {"full": 2_000, "compact": 400, "minimal": 120}
 """Characters of text that a section may show, by density."""
 
-_MAX_ITEMS = 60
+MAX_ITEMS = 60
 """Items of a list, rows of a table, lines of a text."""
 
 _MAX_CELLS = 12
@@ -49,16 +49,20 @@ def parse_result(output: str) -> SectionTrees:
         value = msgspec.json.decode(output)
     except (msgspec.DecodeError, RecursionError):
         raise TreeError("it did not return a plain value", hint="Return text, lists and dicts of texts") from None
-    forms = value if isinstance(value, dict) and value and set(value) <= set(_MAX_CHARS) else {"full": value}
+    forms = value if isinstance(value, dict) and value and set(value) <= set(MAX_CHARS) else {"full": value}
     return SectionTrees(**{name: _tree(name, form) for name, form in forms.items()})
 
 
 def _tree(density: str, form: Any) -> str:
-    blocks = _blocks(form)
+    return write_tree(density, _blocks(form))
+
+
+def write_tree(density: str, blocks: tuple[Element, ...]) -> str:
+    """Return the blocks of a density as JSON, empty where there are none. Raises `TreeError` where it is too much."""
     chars = sum(len(text_of(block)) for block in blocks)
-    if chars > _MAX_CHARS[density]:
-        raise TreeError(f"it has {chars} characters at density {density}", hint=f"At most {_MAX_CHARS[density]}")
-    return write_json(Element("fragment", (), blocks), _JSX_LIMITS).decode() if blocks else ""
+    if chars > MAX_CHARS[density]:
+        raise TreeError(f"it has {chars} characters at density {density}", hint=f"At most {MAX_CHARS[density]}")
+    return write_json(Element("fragment", (), blocks), JSX_LIMITS).decode() if blocks else ""
 
 
 def _blocks(form: Any) -> tuple[Element, ...]:
@@ -83,8 +87,8 @@ def _blocks(form: Any) -> tuple[Element, ...]:
 
 
 def _few(values: list[Any], what: str) -> list[Any]:
-    if len(values) > _MAX_ITEMS:
-        raise TreeError(f"it has {len(values)} {what}", hint=f"At most {_MAX_ITEMS}")
+    if len(values) > MAX_ITEMS:
+        raise TreeError(f"it has {len(values)} {what}", hint=f"At most {MAX_ITEMS}")
     return values
 
 
@@ -117,7 +121,7 @@ def _words(value: Any) -> str:
 def _written(text: str, values: Any) -> tuple[Element, ...]:
     if not isinstance(values, dict):
         raise TreeError("the values of a JSX text are no dict", hint='Call jsx("…{name}…", name=value)')
-    tree = _checked(render(read_jsx(text, {}, values, _JSX_LIMITS)))
+    tree = _checked(render(read_jsx(text, {}, values, JSX_LIMITS)))
     top = tree.children if tree.tag == "fragment" else (tree,)
     blocks: list[Element] = []
     for block in top:
@@ -131,8 +135,13 @@ def _written(text: str, values: Any) -> tuple[Element, ...]:
 
 
 def _checked(tree: Element) -> Element:
-    """The same tree; raises `TreeError` for an element or a prop that a custom section may not have."""
-    stack: list[Node] = [tree]
+    check_elements((tree,))
+    return tree
+
+
+def check_elements(nodes: tuple[Node, ...]) -> None:
+    """Raise `TreeError` for an element or a prop that a custom section may not have."""
+    stack: list[Node] = [*nodes]
     while stack:
         node = stack.pop()
         if isinstance(node, str):
@@ -144,7 +153,6 @@ def _checked(tree: Element) -> Element:
             if name not in _PROPS.get(node.tag, ()):
                 raise TreeError(f"<{node.tag}> takes no prop {name!r} in a custom section", hint="Leave it out")
         stack.extend(node.children)
-    return tree
 
 
 _NAMES = ", ".join(sorted(_TAGS))
