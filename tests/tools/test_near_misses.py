@@ -150,6 +150,14 @@ GONE = ("notes.remove", {"id": "n1"})
             ("steps.update", {"id": "s1", "description": "Write the client in Go"}),
         ),
         ({"operation": "history", "query": "JWT"}, ("search", {"query": "JWT"})),
+        ({"operation": "steps.complete", "item": "Step one"}, DONE),
+        ({"operation": "steps.complete", "item": "the first step"}, DONE),
+        ({"operation": "steps.remove", "item": "step 3"}, ("steps.remove", {"id": "s3"})),
+        ({"operation": "notes.remove", "item": "notes", "text": "The staging port is 8443"}, GONE),
+        (
+            {"operation": "blockers.add", "text": "Waiting for the mail server", "item": "mail server"},
+            ("blockers.add", {"description": "Waiting for the mail server"}),
+        ),
         # lists
         ({"operation": "notes.add", "texts": ["x", "y"]}, ("notes.add", {"content": ["x", "y"]})),
         ({"operation": "notes.add", "text": ["x", "y"]}, ("notes.add", {"content": ["x", "y"]})),
@@ -188,6 +196,8 @@ def test_it_is_understood(sent, meant):
         {"operation": "steps.complete", "items": ["s1", "s9"]},
         {"operation": "decisions.record", "text": "x", "item": "d1"},
         {"operation": "steps.remove", "item": "the mail server that we test at night is the old one, not the shim"},
+        {"operation": "steps.complete", "item": "step 9"},
+        {"operation": "steps.complete", "item": "one"},
         {"operation": "notes.update", "text": "The database is on port 5432"},
     ],
     ids=json.dumps,

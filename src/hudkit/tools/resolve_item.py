@@ -48,6 +48,9 @@ def resolve_item(
     # Nine digits are more than any list has, and few enough to convert.
     if places and asked.isascii() and asked.strip().isdigit() and 1 <= int(asked[:9]) <= len(items):
         return items[int(asked[:9]) - 1]
+    place = _place_in_words(asked, noun, len(items)) if places else 0
+    if place:
+        return items[place - 1]
     part = asked.strip().casefold()
     matches = [item for item in items if item.id.casefold() == part]
     matches = matches or [item for item in items if part in text(item).casefold()]
@@ -61,6 +64,23 @@ def resolve_item(
         hint=f"It could be {_candidates(matches, text)}.",
         candidates=[item.id for item in matches[:_MAX_CANDIDATES]],
     )
+
+
+_PLACES = (
+    ("1", "one", "first"), ("2", "two", "second"), ("3", "three", "third"), ("4", "four", "fourth"),
+    ("5", "five", "fifth"), ("6", "six", "sixth"), ("7", "seven", "seventh"), ("8", "eight", "eighth"),
+    ("9", "nine", "ninth"),
+)  # fmt: skip
+
+
+def _place_in_words(name: str, noun: str, count: int) -> int:
+    """The place that a name says beside the noun (`step one`, `Step 2`, `the third step`), 0 where it says none or
+    there is no such place."""
+    words = [word for word in _words(name) if word not in ("the", "number", "no", noun.casefold())]
+    if len(words) != 1 or noun.casefold() not in _words(name):
+        return 0
+    place = next((number for number, spelt in enumerate(_PLACES, 1) if words[0] in spelt), 0)
+    return place if place <= count else 0
 
 
 _WORD = re.compile(r"[^\W_]+")

@@ -217,6 +217,9 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
             placed[own] = others.pop(name)
     text, item = text_field(operation), item_field(operation)
     ids, nouns = _own_names(operation, item)
+    has_text = any(others.get(name) for name in _TEXT_NAMES)
+    if has_text and item in ("id", "ids") and str(others.get("item", "")).casefold() in nouns:
+        del others["item"]  # "notes" is the group and no note
     for target, names in (
         (item, _ITEM_NAMES | ids),
         # Of `notes.update {note, content}`, the note is which one; of `notes.add {note}`, it is what to record.
@@ -238,7 +241,14 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
     elif text in placed and not item and operation.name != "decisions.record" and _is_id(others.get("item")):
         # A new entry has no id yet; one that was made up says nothing.
         del others["item"]
+    elif text in placed and not item and _is_part(others.get("item"), placed[text]):
+        # Neither do words of the text itself.
+        del others["item"]
     return {**{name: _plain(value) for name, value in placed.items()}, **others}
+
+
+def _is_part(value: Any, text: Any) -> bool:
+    return isinstance(value, str) and isinstance(text, str) and value.strip().casefold() in text.casefold()
 
 
 def _is_words(value: Any) -> bool:
