@@ -79,10 +79,12 @@ def fill(session: HudSession) -> None:
         p.BlockerAdd(HOSTILE),
         p.CommitMade("a" * 40, HOSTILE, HOSTILE),
         p.TestsRan(HOSTILE, 1, 2),
+        p.CommandRan(HOSTILE, "passed"),
         p.PlanSync(f"plan {HOSTILE}.md", (p.PlanPoint(HOSTILE),)),
     )
     session.append(p.TodoSync((p.TodoItem(HOSTILE),)), origin=Origin.HOST)
     session.append(p.ErrorEncountered(HOSTILE, key=f"bash: {HOSTILE}"), origin=Origin.TOOL)
+    session.append(p.CompactAfter(HOSTILE), origin=Origin.HOST)
 
 
 @pytest.mark.parametrize("placement", ["anchored", "system"])

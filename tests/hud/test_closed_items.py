@@ -50,6 +50,11 @@ def test_what_came_back_is_not_over_and_a_compaction_ends_the_list(session: HudS
     assert session.ended_texts() == ()
 
 
+def test_a_todo_that_is_gone_is_not_over_where_it_was_decided(session: HudSession) -> None:
+    session.append(p.DecisionRecord("use JWT", derived=True), p.TodoSync((p.TodoItem("use JWT"),)), p.TodoSync(()))
+    assert session.ended_texts() == ()
+
+
 def test_the_prompt_shows_what_the_next_frame_shows(session: HudSession) -> None:
     for n in range(40):
         session.call("notes.add", {"content": f"Note {n}: valve {n} was opened, closed and looked at twice"})

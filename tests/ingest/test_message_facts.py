@@ -16,6 +16,7 @@ from hudkit.ingest import Fact, KnownFacts, derive_facts, session_facts, todo_fa
 from hudkit.log import Origin, Payload
 from hudkit.log.codec import encode_payload
 from hudkit.log.payloads import (
+    CommandRan,
     CompactAfter,
     CompactBefore,
     ContextSnapshot,
@@ -289,7 +290,16 @@ def test_attached_files_are_referenced() -> None:
         (tool("1", "edit", {"filePath": "/work/p/a"}, "error", error="The user rejected permission to use this"), []),
         (tool("1", "webfetch", {"url": "http://x/y"}, "error", error="\n 404\nbody"),
          [ErrorEncountered("webfetch http://x/y: 404", key="webfetch: http://x/y", by_call="call_1")]),
-        (tool("1", "bash", {"command": "make"}, metadata={"exit": True}), []),
+        (tool("1", "bash", {"command": "make"}, metadata={"exit": True}), [CommandRan("make", by_call="call_1")]),
+        (tool("1", "bash", {"command": "npm ci"}, metadata={"exit": 0}),
+         [CommandRan("npm ci", "passed", 0, "call_1")]),
+        (tool("1", "bash", {"command": "cd src && git status | head; echo x"}, metadata={"exit": 0}), []),
+        (tool("1", "bash", {"command": "sed -i s/a/b/ c"}, metadata={"exit": 0}),
+         [CommandRan("sed -i s/a/b/ c", "passed", 0, "call_1")]),
+        (tool("1", "bash", {"command": "make | tail -3"}), [CommandRan("make | tail -3", by_call="call_1")]),
+        (tool("1", "bash", {"command": "\npython - <<E\nprint(1)\nE\n"}, metadata={"exit": 0}),
+         [CommandRan("python - <<E …", "passed", 0, "call_1")]),
+        (tool("1", "bash", {"command": "make"}, "error", error="The user rejected permission to use this"), []),
         (tool("1", "bash", {}, metadata={"exit": 1}), []),
     ],
 )  # fmt: skip
@@ -321,7 +331,7 @@ def test_an_error_is_open_until_its_command_passes() -> None:
         run("5", "time make all | tail -3", 0),
         run("6", "make all", 0),
     )
-    assert found == [
+    assert [fact for fact in found if not isinstance(fact, CommandRan)] == [
         ErrorEncountered("make all: x", key="bash: make all", by_call="call_1"),
         ErrorEncountered("make all 2>&1: x", key="bash: make all", by_call="call_4"),
         ErrorResolved(key="bash: make all"),

@@ -33,7 +33,7 @@ from hudkit.log.payloads import (
 from hudkit.log.redaction import RestatedEvents
 from hudkit.sections.call_history import MAX_GAPS
 from hudkit.sections.document_builder import DocumentBuilder
-from hudkit.sections.section import SectionSpec
+from hudkit.sections.section import ORIGIN_LABELS, SectionSpec
 from hudkit.sections.state import (
     STATE_VERSION,
     HudState,
@@ -582,6 +582,8 @@ def _ended_texts(events: Iterable[Event], before: HudState, now: HudState) -> tu
     for texts in live.values():  # what was undone has no event of its own that ends it
         ended |= texts
     current = {text for section in _ENDING_SECTIONS for text in _live_texts(section, now)}
+    # What is derived in one section may be a todo that is over.
+    current |= {text.removesuffix(label) for text in current for label in ORIGIN_LABELS}
     return tuple(text for text in ended if text not in current)
 
 

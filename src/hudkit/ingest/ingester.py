@@ -46,6 +46,7 @@ from hudkit.ingest.failures import OpenError, statement_of_key
 from hudkit.ingest.message_facts import Fact, KnownFacts, derive_facts, session_facts, todo_facts
 from hudkit.log import Event, Origin
 from hudkit.log.payloads import (
+    CommandRan,
     CompactAfter,
     CompactBefore,
     ContextSnapshot,
@@ -71,7 +72,7 @@ from hudkit.transcripts.opencode_json import parse_message, parse_part
 from hudkit.transcripts.prompt_window import compaction_marker
 
 # Told again by an old message, these would undo a newer one.
-_LATEST_WINS = (SessionStart, TodoSync, ContextSnapshot, ErrorResolved, TestsRan, PlanSync)
+_LATEST_WINS = (SessionStart, TodoSync, ContextSnapshot, ErrorResolved, CommandRan, TestsRan, PlanSync)
 
 _replace = msgspec.structs.replace
 

@@ -20,6 +20,7 @@ from hashlib import blake2b
 import msgspec
 from msgspec.structs import replace
 
+from hudkit.ingest.commands import ran_command
 from hudkit.ingest.extraction import (
     KnownStatements,
     count_tests,
@@ -335,10 +336,15 @@ def _tell_call(step: _Step, call: FinishedCall, edited: tuple[str, ...], directo
         if call.child_session:
             step.tell(Origin.HOST, SessionLink("child", call.child_session), call.ended)
         _tell_plan(step, call, directory)
+    verdicts = judge_call(call, directory)
+    ran = ran_command(call, verdicts, directory)
+    if ran is not None:
+        step.tell(Origin.TOOL, ran, call.ended)
+    if not call.failed:
         tests = _count_tests(call)
         for payload in (*((tests,) if tests else ()), *_find_commits(call)):
             step.tell(Origin.TOOL, payload, call.ended)
-    for verdict in judge_call(call, directory):
+    for verdict in verdicts:
         _tell_verdict(step, verdict, call)
 
 

@@ -273,6 +273,19 @@ class TestsRan(Payload, frozen=True, tag="tests.ran"):
     runner: str = ""
 
 
+class CommandRan(Payload, frozen=True, tag="command.ran"):
+    """A shell command ended: its first line, shortened, and how it ended as far as that can be told.
+
+    `outcome` is empty where neither the status nor the output says it; `exit` is the status that the host reported.
+    Written by ingest for each call `by_call` of a shell that does more than look.
+    """
+
+    command: str
+    outcome: Literal["", "passed", "failed"] = ""
+    exit: int | None = None
+    by_call: str = ""
+
+
 class CommitMade(Payload, frozen=True, tag="commit.made"):
     """A commit: its short hash and its subject. Written by ingest from the output of `git commit`."""
 

@@ -8,7 +8,7 @@ import msgspec
 
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import CompactAfter, FileClose, FileEdit, FileOpen, SectionClear, SectionReplace
-from hudkit.sections.items import ItemList, SectionItem, mark_of
+from hudkit.sections.items import MAX_RECENT, Compactions, ItemList, SectionItem, mark_of
 from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem
 
 _READ_PRIORITY = 40
@@ -18,11 +18,13 @@ _READ_PRIORITY = 40
 class TrackedFile(SectionItem, frozen=True, omit_defaults=True):
     """A file; `status` is `editing`, `reading` or `referenced`, and a `closed` one left the view but not the log.
 
-    An edited file stays `editing` when it is read again. The path is its id.
+    An edited file stays `editing` when it is read again. The path is its id. Of a `partial` one no call has read the
+    whole.
     """
 
     status: str = "reading"
     closed: bool = False
+    partial: bool = False
 
     @property
     def path(self) -> str:
@@ -48,9 +50,12 @@ class FilesState(ItemList[TrackedFile], frozen=True, omit_defaults=True):
 
 def _reduce(files: FilesState, event: Event) -> FilesState:
     match event.payload:
-        case FileOpen(path=path, status=status):
+        case FileOpen(path=path, status=status, part=part):
             file = files.get(path)
-            return _touch(files, event, path, "editing" if file and file.status == "editing" else status)
+            if file is not None and file.status == "editing":
+                return _touch(files, event, path, "editing")
+            is_known = file is not None and file.status == "reading" and not file.partial
+            return _touch(files, event, path, status, partial=bool(part) and not is_known)
         case FileEdit(path=path):
             return _touch(files, event, path, "editing")
         case FileClose(path=path):
@@ -67,10 +72,11 @@ def _reduce(files: FilesState, event: Event) -> FilesState:
     return files
 
 
-def _touch(files: FilesState, event: Event, path: str, status: str) -> FilesState:
+def _touch(files: FilesState, event: Event, path: str, status: str, *, partial: bool = False) -> FilesState:
     others = tuple(file for file in files.items if file.id != path)
     count = files.count + (len(others) == len(files.items))
-    return msgspec.structs.replace(files, items=(*others, TrackedFile(path, mark_of(event), status)), count=count)
+    touched = TrackedFile(path, mark_of(event), status, partial=partial)
+    return msgspec.structs.replace(files, items=(*others, touched), count=count)
 
 
 def _replace_paths(files: FilesState, event: Event, paths: Sequence[str]) -> FilesState:
@@ -95,13 +101,23 @@ def _close(files: FilesState, which: Callable[[TrackedFile], bool]) -> FilesStat
     return msgspec.structs.replace(files, items=items)
 
 
-def _items(files: FilesState) -> Iterator[ShownItem]:
+def read_before(files: FilesState, seq: int) -> tuple[TrackedFile, ...]:
+    """Return the last files in view that were read before event `seq` and not edited, the newest first."""
+    read = [file for file in files.active if file.status == "reading" and file.mark.seq < seq]
+    return tuple(read[::-1][:MAX_RECENT])
+
+
+def _items(files: FilesState, recent: Compactions) -> Iterator[ShownItem]:
+    # The section `recent` has them.
+    elsewhere = read_before(files, recent.compacted)
     for file in files.active:
+        if file in elsewhere:
+            continue
         priority = None if file.status == "editing" else _READ_PRIORITY
         yield ShownItem(file.path, file.path, priority=priority, list_label=f" ({file.status})", is_code=True)
 
 
-def _rows(files: FilesState) -> tuple[KeyedRow, ...]:
+def _rows(files: FilesState, *_others: object) -> tuple[KeyedRow, ...]:
     # What a call of the agent's own read or wrote stands in the transcript, and so does what the user attached.
     return tuple(
         KeyedRow(
@@ -118,4 +134,5 @@ LOGIC = SectionLogic(
     reduce=_reduce,
     items=_items,
     rows=_rows,
+    reads=("files", "recent"),
 )

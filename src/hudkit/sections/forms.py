@@ -124,7 +124,7 @@ def section_elements(section: SectionItems, density: Density) -> tuple[Element, 
     hidden = len(section.items) - len(places)
     if density is Density.MINIMAL and not spec.named_at_minimal:
         return (line_element(spec.name, section.short_title, [item_nodes(section.items[places[0]], chars)], 0, ""),)
-    if density is not Density.FULL and not section.holds_separator:
+    if (spec.one_line or density is not Density.FULL) and not section.holds_separator:
         shown = [item_nodes(section.items[n], chars, in_line=True) for n in places]
         return (line_element(spec.name, section.title, shown, hidden, section.see),)
     elements = [(n, item_element(section.items[n], chars, section.priorities[n])) for n in places]
@@ -149,7 +149,7 @@ def section_forms(section: SectionItems, density: Density, measures: PartMeasure
         else:
             cost = measures.block(item_element(item, ITEM_CHARS[density], section.priorities[n]))
             forms.append(ItemForms(item.key, item.text, (), reason, cost))
-    layouts: tuple[Layout, ...] = ("line", "list") if density is Density.FULL else ("line",)
+    layouts: tuple[Layout, ...] = ("line", "list") if density is Density.FULL and not spec.one_line else ("line",)
     if section.holds_separator and not is_counted_only:
         layouts = ("list",)
     heading = Element("section", (("level", 2), ("title", section.title)), ())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 import msgspec
 
@@ -16,6 +16,18 @@ from hudkit.log.event import Event, Origin
 
 MAX_REFUSED = 200
 """Texts of removed derived items that are remembered, the newest: enough for a long session, small in a snapshot."""
+
+
+MAX_RECENT = 8
+"""Steps, and files, that are shown as done before a compaction, the newest."""
+
+
+class Compactions(Protocol):
+    """The compactions of a session, as far as views of items look at them."""
+
+    @property
+    def compacted(self) -> int:
+        """Return the event of the last one; 0 where there was none."""
 
 
 class ItemMark(msgspec.Struct, frozen=True, omit_defaults=True):

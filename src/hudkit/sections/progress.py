@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
 from hudkit.compose import shorten
 from hudkit.log.event import Event
 from hudkit.log.payloads import CommitMade, PlanPoint, PlanSync, SectionClear, TestsRan
+from hudkit.sections.errors import ErrorsState
 from hudkit.sections.items import ItemMark, mark_of
+from hudkit.sections.recent import RecentState, shown_commands
 from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem
 
 MAX_RECORDED = 5
@@ -91,7 +93,7 @@ def _reduce(progress: ProgressState, event: Event) -> ProgressState:
     return progress
 
 
-def _each_row(progress: ProgressState) -> Iterator[KeyedRow]:
+def _each_row(progress: ProgressState, elsewhere: Collection[str] = ()) -> Iterator[KeyedRow]:
     for plan in progress.plans:
         left = f", next: {shorten(plan.next, _MAX_POINT)}" if plan.next else ""
         yield KeyedRow(f"plan {plan.path}", f"plan {plan.path}: {plan.done}/{len(plan.points)} done{left}")
@@ -99,18 +101,25 @@ def _each_row(progress: ProgressState) -> Iterator[KeyedRow]:
         commit = progress.recent_commits[-1]
         branch = f" ({commit.branch})" if commit.branch else ""
         yield KeyedRow("commit", f"commit {commit.sha}{branch}: {shorten(commit.subject, _MAX_POINT)}")
-    for suite in progress.suites[-2:]:
+    for suite in [suite for suite in progress.suites if suite.command not in elsewhere][-2:]:
         failed = f", {suite.failed} failed" if suite.failed else ""
         command = shorten(suite.command, _MAX_COMMAND)
         yield KeyedRow(f"tests {suite.command}", f"tests, {command}: {suite.passed} passed{failed}")
 
 
-def _rows(progress: ProgressState) -> tuple[KeyedRow, ...]:
+def _rows(progress: ProgressState, *_others: object) -> tuple[KeyedRow, ...]:
     return tuple(_each_row(progress))
 
 
-def _items(progress: ProgressState) -> Iterator[ShownItem]:
-    return (ShownItem(row.key, row.text) for row in _each_row(progress))
+def _items(progress: ProgressState, recent: RecentState, errors: ErrorsState) -> Iterator[ShownItem]:
+    elsewhere = {ran.suite for ran in shown_commands(recent, errors)}
+    return (ShownItem(row.key, row.text) for row in _each_row(progress, elsewhere))
 
 
-LOGIC = SectionLogic(handles=(TestsRan, CommitMade, PlanSync, SectionClear), reduce=_reduce, items=_items, rows=_rows)
+LOGIC = SectionLogic(
+    handles=(TestsRan, CommitMade, PlanSync, SectionClear),
+    reduce=_reduce,
+    items=_items,
+    rows=_rows,
+    reads=("progress", "recent", "errors"),
+)

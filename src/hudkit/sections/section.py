@@ -103,6 +103,7 @@ class SectionSpec(msgspec.Struct, frozen=True):
       a turn, `never` only with the next epoch.
     - `closing`: the word for an item that left; `ordered`: its items are numbered, and a change of order is told.
     - `contradicts`: a change contradicts what the base says, and is told at once, whatever an answer said of it.
+    - `one_line`: it is never written as a list, unless a text has what separates the items of a line.
     - `readable`: custom sections may read it.
     """
 
@@ -121,6 +122,7 @@ class SectionSpec(msgspec.Struct, frozen=True):
     closing: str = "removed"
     ordered: bool = False
     contradicts: bool = False
+    one_line: bool = False
     readable: bool = False
 
     @property
@@ -146,11 +148,15 @@ class ViewOptions(msgspec.Struct, frozen=True):
     idle_compactions: int = 0
 
 
+ORIGIN_LABELS = _FROM_TOOL, _DERIVED = " [from a tool]", " (derived)"
+"""The suffixes that `origin_label` gives."""
+
+
 def origin_label(origin: Origin, derived: bool = False) -> str:
     """Return the suffix that tells where an item comes from, where it is not the agent or the user."""
     if origin is Origin.TOOL:
-        return " [from a tool]"
-    return " (derived)" if derived else ""
+        return _FROM_TOOL
+    return _DERIVED if derived else ""
 
 
 class ShownBlock(msgspec.Struct, frozen=True):

@@ -69,6 +69,7 @@ from hudkit.sections.model_calibration import CALIBRATION_EVENTS, ModelCalibrati
 from hudkit.sections.notes import NotesState
 from hudkit.sections.progress import ProgressState
 from hudkit.sections.project import ProjectState
+from hudkit.sections.recent import RecentState
 from hudkit.sections.session_facts import SessionFacts
 from hudkit.sections.shared import SharedState
 from hudkit.sections.steps import StepsState
@@ -91,6 +92,7 @@ class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
     blockers: BlockersState = BlockersState()
     steps: StepsState = StepsState()
     todos: TodosState = TodosState()
+    recent: RecentState = RecentState()
     decisions: DecisionsState = DecisionsState()
     shared: SharedState = SharedState()
     errors: ErrorsState = ErrorsState()

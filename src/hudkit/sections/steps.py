@@ -17,6 +17,8 @@ from hudkit.log.payloads import (
     StepUpdate,
 )
 from hudkit.sections.items import (
+    MAX_RECENT,
+    Compactions,
     ItemList,
     SectionItem,
     add_item,
@@ -76,14 +78,24 @@ def _reduce(steps: StepsState, event: Event) -> StepsState:
     return steps
 
 
-def _items(steps: StepsState) -> Iterator[ShownItem]:
+def finished_before(steps: StepsState, seq: int) -> tuple[PlannedStep, ...]:
+    """Return the last steps that were finished before event `seq`, the newest first."""
+    done = [step for step in steps if step.completed and step.mark.seq < seq]
+    return tuple(sorted(done, key=lambda step: -step.mark.seq)[:MAX_RECENT])
+
+
+def _items(steps: StepsState, recent: Compactions) -> Iterator[ShownItem]:
     current = next(iter(steps.open), None)
+    # The section `recent` has them.
+    elsewhere = finished_before(steps, recent.compacted)
     for step in steps.items:
+        if step in elsewhere:
+            continue
         priority = CURRENT_PRIORITY if step is current else None
         yield ShownItem(step.id, step.description, step.completed, priority=priority)
 
 
-def _rows(steps: StepsState) -> tuple[KeyedRow, ...]:
+def _rows(steps: StepsState, *_others: object) -> tuple[KeyedRow, ...]:
     return tuple(KeyedRow(step.id, step.description, step.completed) for step in steps.items)
 
 
@@ -92,4 +104,5 @@ LOGIC = SectionLogic(
     reduce=_reduce,
     items=_items,
     rows=_rows,
+    reads=("steps", "recent"),
 )

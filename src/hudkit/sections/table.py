@@ -17,6 +17,7 @@ from hudkit.sections import (
     notes,
     progress,
     project,
+    recent,
     session_facts,
     shared,
     steps,
@@ -74,6 +75,17 @@ SECTIONS: tuple[SectionSpec, ...] = (
         counted="todo",
         pace="turn",
         readable=True,
+    ),
+    SectionSpec(
+        "recent",
+        recent.LOGIC,
+        "Done before the compaction, do not repeat without need",
+        "done before the compaction",
+        priority=62,
+        # The newest comes first there.
+        keeps="oldest",
+        pace="never",
+        one_line=True,
     ),
     SectionSpec(
         "decisions",

@@ -90,6 +90,7 @@ _PURPOSES = {
     "shared": "between you and sub-agents",
     "todos": "the host's list",
     "progress": "test runs, commits, plan files",
+    "recent": "commands that ran",
     "compacted": "the last summary",
     "sections": "your own parts of the HUD",
     _UNGROUPED: "the whole state, no group",
