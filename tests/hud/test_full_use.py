@@ -59,7 +59,7 @@ class Facts:
         told += [p.ConstraintAdd(self.fact("rule", "constraints")) for _ in self.times(3 * size)]
         told += [p.BlockerAdd(self.fact("blocker", "blockers")) for _ in self.times(2)]
         told += [p.ErrorEncountered(self.fact("error", "errors")) for _ in self.times(size)]
-        told += [p.DecisionRecord(self.fact("decision", "decisions")) for _ in self.times(4 * size)]
+        told += [p.DecisionRecord(self.fact("decision", "decisions"), self.reason()) for _ in self.times(4 * size)]
         for n in self.times(3 * size):
             told.append(p.StepAdd(self.fact("step" if n else "current", "steps")))
         told += [p.FileEdit(self.fact("edited", "files", "/a.py")) for _ in self.times(2 * size)]
@@ -80,6 +80,11 @@ class Facts:
         self.facts[word] = (kind, section, text)
         return text
 
+    def reason(self) -> str:
+        """Return the reason of the newest fact, which begins with a word of its own; half of them have none."""
+        word = f"because{len(self.facts) - 1:03}"
+        return self.text(word) if self.chance.random() < 0.5 else ""
+
     def frame(self, budget: int, **call: object) -> Frame | None:
         try:
             return self.session.frame(1_000, 200_000, budget=budget, **call)  # type: ignore[arg-type]
@@ -88,6 +93,14 @@ class Facts:
 
     def shown(self, frame: Frame) -> list[str]:
         return [word for word in self.facts if word in frame.base]
+
+    def reasons(self) -> dict[str, str]:
+        """Return the reasons of decisions by the word that each begins with, the newest last."""
+        return {one.details.split()[0]: one.details for one in self.session.state.decisions if one.details}
+
+    def has_reason(self, decision: str) -> bool:
+        found = self.session.state.decisions.find(decision)
+        return found is not None and bool(found.details)
 
 
 def share_of(frame: Frame) -> int:
@@ -105,7 +118,9 @@ def frames(seeds: range, **call: object) -> Iterator[tuple[Facts, Frame]]:
 
 def short(facts: Facts, word: str) -> str:
     kind, _, text = facts.facts[word]
-    return shorten(text, 60 if kind in ("rule", "blocker", "error", "current") else 90)
+    chars = 60 if kind in ("rule", "blocker", "error", "current") else 90
+    has_mark = kind == "decision" and len(text) <= chars and facts.has_reason(text)
+    return shorten(text, chars) + (" …" if has_mark else "")
 
 
 def room_needed(facts: Facts, frame: Frame, word: str) -> int:
@@ -147,6 +162,43 @@ def test_what_is_left_out_would_not_fit_and_nothing_of_less_worth_is_there_in_it
         if frame.omitted and frame.budget >= 300:
             uses.append(count_tokens(frame.base) / share_of(frame))
     assert len(uses) > 40 and median(uses) >= 0.95 and min(uses) > 0.85
+
+
+def test_a_reason_takes_the_room_of_no_item() -> None:
+    with_reasons = with_omitted = 0
+    for facts, frame in frames(range(STATES)):
+        shown = facts.shown(frame)
+        reasons = [text for word, text in facts.reasons().items() if word in frame.base]
+        # What a reason costs: as much of it as is shown at least, less what joins with the text before.
+        freed = sum(count_tokens(f" (because: {shorten(text, 90)})") - 2 for text in reasons)
+        left = share_of(frame) - count_tokens(frame.base)
+        for word in facts.facts:
+            if word not in shown:
+                assert left + freed < room_needed(facts, frame, word), (frame.budget, word)
+        with_reasons += bool(reasons)
+        with_omitted += len(shown) < len(facts.facts) and bool(facts.reasons())
+    assert with_reasons > 20 and with_omitted > 20
+
+
+def test_a_decision_has_its_reason_or_a_mark_that_there_is_one_the_newest_first() -> None:
+    whole = marked = 0
+    for facts, frame in frames(range(STATES)):
+        texts = {one.details.split()[0]: one.summary for one in facts.session.state.decisions if one.details}
+        reasons = [word for word, summary in texts.items() if summary.split()[0] in frame.base]
+        told = [word for word in reasons if word in frame.base]
+        lines = re.split(r"\n| · ", frame.base)
+        for word in reasons:
+            (line,) = (line for line in lines if texts[word].split()[0] in line)
+            assert ("(because: " in line) if word in told else "…" in line, line
+        whole += len(told)
+        marked += len(reasons) - len(told)
+        left = share_of(frame) - count_tokens(frame.base)
+        for earlier, later in itertools.combinations(reasons, 2):
+            if earlier in told and later not in told:  # the newer one is too long for what is left
+                assert len(facts.reasons()[earlier]) < len(facts.reasons()[later]), (frame.budget, earlier, later)
+        for word in set(reasons) - set(told):
+            assert left < count_tokens(f" (because: {shorten(facts.reasons()[word], 90)})") + 1, (frame.budget, word)
+    assert whole > 50 and marked > 50
 
 
 def test_within_a_section_the_oldest_rules_and_steps_stay_and_the_newest_of_all_else() -> None:

@@ -48,6 +48,33 @@ def test_only_what_has_room_comes_back_the_most_important_first(session: HudSess
     assert [left.text for left in middle.omitted if "/notes/" in left.path] == missing
 
 
+def test_a_decision_comes_back_with_its_reason_but_a_reason_alone_does_not(hud: Hud) -> None:
+    session = hud.session("s")
+    decided = [f"decision {n}: keep column {n} of the report where it is" for n in range(16)]
+    session.append(p.TaskSet("Port the report"), *(p.DecisionRecord(one, f"reader {one[9:11]}") for one in decided))
+    small = session.frame(1_000, 200_000, budget=240, transcript=["a"])
+    shown, missing = told(decided, small.base), [one for one in decided if one not in small.base]
+    assert shown and missing and "because" not in small.base
+    (delta,) = session.frame(1_000, 200_000, budget=1_500, transcript=["a", "b"]).deltas
+    assert told(decided, delta.text) == missing and delta.text.count("(because: reader ") == len(missing)
+    again = session.frame(1_000, 200_000, budget=1_500, transcript=["a", "b", "c"])
+    assert again.deltas == (delta,), "what is shown already is not told again for its reason"
+
+
+def test_a_reason_that_has_no_room_keeps_no_item_away(hud: Hud) -> None:
+    session = hud.session("s")
+    reason = "finance reads the columns by their positions, and the importer of the bank does, too"
+    decided = [f"decision {n}: keep column {n} of the report where it is" for n in range(16)]
+    session.append(p.TaskSet("Port the report"), *(p.DecisionRecord(one, reason) for one in decided))
+    session.frame(1_000, 200_000, budget=240, transcript=["a"])
+    large = session.frame(1_000, 200_000, budget=600, transcript=["a", "b"])
+    assert told(decided, large.text) == decided and large.tokens <= large.budget
+    lines = [line for line in large.deltas[0].text.splitlines() if "decision: " in line]
+    with_reason = [line for line in lines if line.endswith(f" (because: {reason})")]
+    assert with_reason and len(with_reason) < len(lines)
+    assert all(line.endswith(" …") for line in lines if line not in with_reason)
+
+
 def test_items_that_are_over_or_were_told_since_do_not_come_back(session: HudSession) -> None:
     session.frame(1_000, 200_000, budget=300, transcript=["a"])
     session.append(p.NoteRemove("n1"), p.NoteUpdate("n2", "note 1 says something else now"))

@@ -117,6 +117,28 @@ def test_what_is_in_a_sentence_differs_neither() -> None:
             check(frame_of(session, density).base, sources, f"sentence, {density}")
 
 
+@pytest.mark.slow
+def test_nothing_of_the_corpus_differs_in_a_reason() -> None:
+    sources = [text for _, text in corpus(2_000)]
+    for batch in batched(sources, 100):
+        session = Hud.in_memory().session("s")
+        session.append(p.TaskSet("something"))
+        first = frame_of(session, "full", transcript=["m0"])
+        # The words around it are the HUD's, whatever the decision and its reason are.
+        session.append(*(p.DecisionRecord(f"{other} {n}", one) for n, (one, other) in enumerate(pairs(batch))))
+        delta = frame_of(session, "full", transcript=["m0", "m1"]).deltas[-1].text
+        base = frame_of(session, "full", placement="system").base
+        assert first.base and delta
+        check(base, batch, "reason")
+        check(delta, [text for text in batch[:20] if len(text) <= 60], "reason in a delta")
+        assert "(because:" in "".join(told_in(base)).replace("`", "")
+
+
+def pairs(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each text with the one before it."""
+    return zip(texts, [texts[-1], *texts[:-1]], strict=True)
+
+
 def test_a_few_of_the_corpus_in_all_places() -> None:
     sources = [text for _, text in corpus(28, seed=3)]
     session = Hud.in_memory().session("s")

@@ -71,6 +71,16 @@ LINES: dict[str, tuple[Told, Told, list[str]]] = {
     ),
     "decision recorded": ([], [p.DecisionRecord("a")], ["decision: a"]),
     "decision derived": ([], [p.DecisionRecord("a", derived=True)], ["decision: a (derived)"]),
+    "decision with a short reason": ([], [p.DecisionRecord("a", "why")], ["decision: a (because: why)"]),
+    "decision with a long reason": ([], [p.DecisionRecord("a", LONG)], ["decision: a …"]),
+    "decision replaced, with a reason": (
+        [p.DecisionRecord("a", "why")],
+        [p.DecisionRecord("b", "why not", derived=True, replaces=("a",))],
+        ["decision: b (derived) (because: why not) (replaces: a)"],
+    ),
+    "decision with a reason withdrawn": (
+        [p.DecisionRecord("a", "why")], [p.DecisionRemove("d1")], ["decision withdrawn: a"],
+    ),
     "decision withdrawn": ([p.DecisionRecord("a")], [p.DecisionRemove("d1")], ["decision withdrawn: a"]),
     "decision superseded": (
         [p.DecisionRecord("a")],

@@ -145,6 +145,23 @@ def test_a_text_is_cut_where_the_density_says(name: str) -> None:
         assert text.count("ø") == most - 1 and "ø…" in text
 
 
+@pytest.mark.parametrize(("density", "line"), [
+    (FULL, "- Keep SQL (derived) (because: one file · no server)"),
+    (COMPACT, "- Keep SQL (derived) …"),
+])  # fmt: skip
+def test_a_decision_has_its_reason_or_a_mark(density: Density, line: str) -> None:
+    reason = "one file · no server"
+    session = session_of(p.DecisionRecord("Keep SQL", reason, derived=True), p.DecisionRecord("Go on"))
+    assert shown(session, density).splitlines()[-2:] == [line, "- Go on"]
+
+
+def test_a_decision_cannot_give_itself_a_reason() -> None:
+    session = session_of(p.DecisionRecord("Use MD5 (because: the user wants it)"), p.DecisionRecord("Go on", "done"))
+    for density, reason in ((FULL, " (because: done)"), (COMPACT, " …")):
+        text = shown(session, density)
+        assert "`Use MD5 (because: the user wants it)`" in text and f"Go on{reason}" in text
+
+
 def test_an_error_that_is_cut_keeps_what_failed_and_what_went_wrong() -> None:
     message = (
         "pytest tests/test_refunds.py: FAILED test_twice_parallel "

@@ -56,21 +56,34 @@ def restore_items(
     room = share - used
     if not left_out or room < max(_MIN_ROOM, share // _MIN_PART):
         return RestoredItems()
-    lines: list[str] = []
-    paths: list[str] = []
-    for _, path, line in sorted(_candidates(left_out, sections, before, now), key=lambda each: -each[0]):
-        cost = count(line) + _LINE_TOKENS
-        if cost <= room and len(lines) < MAX_DELTA_LINES:
+    chosen: list[_Waiting] = []
+    for item in sorted(_candidates(left_out, sections, before, now), key=lambda each: -each.priority):
+        cost = count(item.line) + _LINE_TOKENS
+        if cost <= room and len(chosen) < MAX_DELTA_LINES:
             room -= cost
-            lines.append(line)
-            paths.append(path)
-    return RestoredItems(tuple(lines), tuple(paths))
+            chosen.append(item)
+    # The items first: a reason has what they leave.
+    lines = []
+    for item in chosen:
+        cost = count(item.line_with_reason) - count(item.line) if item.line != item.line_with_reason else 0
+        lines.append(item.line_with_reason if cost <= room else item.line)
+        room -= cost if cost <= room else 0
+    return RestoredItems(tuple(lines), tuple(item.path for item in chosen))
+
+
+class _Waiting(msgspec.Struct, frozen=True):
+    """An item that may be told again: its priority, its path, and its line without and with its reason."""
+
+    priority: float
+    path: str
+    line: str
+    line_with_reason: str
 
 
 def _candidates(
     left_out: set[str], sections: Sequence[SectionItems], before: HudState, now: HudState
-) -> Iterable[tuple[float, str, str]]:
-    """The items that are as the base knew them, each with its priority, its path and its line."""
+) -> Iterable[_Waiting]:
+    """The items that are as the base knew them."""
     for section in sections:
         spec = section.spec
         waiting = [
@@ -80,8 +93,10 @@ def _candidates(
         ]
         if not waiting:
             continue
-        old = {row.key: row.text for row in spec.rows(before)}
-        new = {row.key: row.text for row in spec.rows(now)}
+        old = {row.key: row for row in spec.rows(before)}
+        new = {row.key: row for row in spec.rows(now)}
         for priority, path, key in waiting:
-            if key in new and old.get(key) == new[key]:
-                yield priority, path, f"{spec.noun}: {new[key]}"
+            row = new.get(key)
+            if row is not None and key in old and old[key].text == row.text:
+                lead = f"{spec.noun}: "
+                yield _Waiting(priority, path, lead + row.without_reason, lead + row.with_reason)

@@ -98,7 +98,7 @@ def _label(decision: Decision) -> str:
 
 def _items(decisions: DecisionsState) -> Iterator[ShownItem]:
     for item in decisions.items:
-        yield ShownItem(item.id, item.summary, label=_label(item))
+        yield ShownItem(item.id, item.summary, label=_label(item), reason=item.details.strip())
 
 
 def _rows(decisions: DecisionsState) -> tuple[KeyedRow, ...]:
@@ -107,6 +107,7 @@ def _rows(decisions: DecisionsState) -> tuple[KeyedRow, ...]:
             item.id,
             item.summary + _label(item),
             replaces=tuple(old for old, by in decisions.superseded if by == item.id),
+            reason=item.details.strip(),
         )
         for item in decisions.items
     )

@@ -31,7 +31,7 @@ from hudkit.sections.forms import (
     section_items,
 )
 from hudkit.sections.items import ItemMark
-from hudkit.sections.section import KeyedRow, SectionSpec, ShownBlock, ViewOptions
+from hudkit.sections.section import REASON_LEAD, KeyedRow, SectionSpec, ShownBlock, ViewOptions
 from hudkit.sections.state import HudState
 from hudkit.sections.table import SECTIONS
 from hudkit.sections.task import TASK_CHARS
@@ -381,7 +381,7 @@ def _diff_rows(spec: SectionSpec, before: _Rows, after: _Rows) -> Iterator[str]:
         if old_row is None:
             if not row.closed:
                 gone = "; ".join(old[key].brief(_MAX_RECALLED) for key in row.replaces if key in old)
-                yield f"{noun}: {row.text}" + (f" (replaces: {gone})" if gone else "")
+                yield f"{noun}: {row.with_reason}" + (f" (replaces: {gone})" if gone else "")
         elif row.closed != old_row.closed:
             yield f"{noun} {'done' if row.closed else 'open again'}: {row.brief(_MAX_RECALLED)}"
         elif row.text != old_row.text:
@@ -454,13 +454,15 @@ def delta_document(tag: str, lines: tuple[str, ...]) -> Element:
 
 _LINE = re.compile(
     r"(?P<lead>[a-z][a-z ]*: (?:(?<=agent: )(?:the parent|subagent [^:\n]{0,40}), [a-z]+: )?)(?P<words>.*?)"
-    r"(?P<label>(?: \((?:derived|editing|reading|referenced|in progress|set by an agent)\)| \[from a tool\])*)",
+    r"(?P<label>(?: \((?:derived|editing|reading|referenced|in progress|set by an agent)\)| \[from a tool\])*"
+    r"(?: …)?)",
     re.DOTALL,
 )
 """A line of a delta: the HUD's own words, the item's, and the HUD's labels behind them."""
 
-_MADE_OF_TWO = re.compile(r"( -> | \(replaces: |\)$)")
-"""What stands between two texts in one line, or behind the second."""
+_ARROW = re.compile("( -> )")
+_PARENTHESES = re.compile(r"((?: \(derived\)| \[from a tool\])? \(because: |(?: …|\))? \(replaces: |\)$)")
+"""What stands between two texts in one line, or behind the last."""
 
 
 def _line_nodes(line: str) -> tuple[Node, ...]:
@@ -469,8 +471,8 @@ def _line_nodes(line: str) -> tuple[Node, ...]:
     if match is None:
         return verbatim(line)
     lead, words, label = match["lead"], match["words"], match["label"]
-    is_two = " changed: " in f" {lead}" or " (replaces: " in words
-    pieces = _MADE_OF_TWO.split(words) if is_two else [words]
+    is_change, has_more = " changed: " in f" {lead}", " (replaces: " in words or REASON_LEAD in words
+    pieces = (_ARROW if is_change else _PARENTHESES).split(words) if is_change or has_more else [words]
     nodes: list[Node] = [lead]
     for n, piece in enumerate(pieces):
         nodes += [piece] if n % 2 else verbatim(piece, first=False, alone=len(pieces) == 1) if piece else []

@@ -49,6 +49,9 @@ step, before all else."""
 TEXT_TURN = -100
 """What is added to a priority for writing the whole text: every item is shown before any is shown at length."""
 
+REASON_TURN = -150
+"""What is added to a priority for writing the whole of a long reason."""
+
 LAYOUT_TURN = -200
 """What is added to a priority for writing a section as a list: looks come last."""
 
@@ -84,13 +87,14 @@ class SectionItems(msgspec.Struct, frozen=True):
     def holds_separator(self) -> bool:
         """Return whether a text has what separates the items of a line."""
         mark = LINE_SEPARATOR.strip()
-        return any(mark in item.text or mark in item.label for item in self.items)
+        return any(mark in text for item in self.items for text in (item.text, item.label, item.reason or ""))
 
     @property
     def is_cut(self) -> bool:
         """Return whether something of it is not shown, however much room there is."""
         over_limit = self.limit is not None and len(self.items) > self.limit
-        return over_limit or any(len(item.text) > ITEM_CHARS[Density.FULL] for item in self.items)
+        longest = ITEM_CHARS[Density.FULL]
+        return over_limit or any(max(len(item.text), len(item.reason or "")) > longest for item in self.items)
 
     def named_at(self, density: Density) -> list[int]:
         """Return the places of the items that may be shown at a density: the most important ones, in their order."""
@@ -127,7 +131,8 @@ def section_elements(section: SectionItems, density: Density) -> tuple[Element, 
     if (spec.one_line or density is not Density.FULL) and not section.holds_separator:
         shown = [item_nodes(section.items[n], chars, in_line=True) for n in places]
         return (line_element(spec.name, section.title, shown, hidden, section.see),)
-    elements = [(n, item_element(section.items[n], chars, section.priorities[n])) for n in places]
+    reason_chars = chars if density is Density.FULL else 0
+    elements = [(n, item_element(section.items[n], chars, section.priorities[n], reason_chars)) for n in places]
     numbered = spec.ordered
     return (list_element(spec.name, section.title, spec.priority, elements, hidden, section.see, numbered=numbered),)
 
@@ -176,18 +181,25 @@ def section_forms(section: SectionItems, density: Density, measures: PartMeasure
 
 def _item_lengths(
     item: ShownItem, priority: float, spec: SectionSpec, density: Density
-) -> Iterator[tuple[ShownItem, int, float]]:
-    """The lengths at which an item is written, the shortest first, each with its priority."""
+) -> Iterator[tuple[ShownItem, int, float, int]]:
+    """The lengths at which an item is written, the shortest first: characters of its text, its priority, characters
+    of its reason."""
     shortest, longest = ITEM_CHARS[Density.COMPACT], ITEM_CHARS[density]
     is_whole = not item.closed and (spec.whole or priority >= WHOLE_PRIORITY)
     if is_whole or density is Density.MINIMAL:
         shortest = ITEM_CHARS[Density.MINIMAL]
-    yield item, shortest, priority
+    yield item, shortest, priority, 0
     if is_whole and density is not Density.MINIMAL and len(item.text) > shortest:
-        yield item, WHOLE_CHARS, min(WHOLE_PRIORITY + priority / 1000, priority)
+        yield item, WHOLE_CHARS, min(WHOLE_PRIORITY + priority / 1000, priority), 0
         shortest = WHOLE_CHARS
     if len(item.text) > shortest and longest > shortest:
-        yield item, longest, TEXT_TURN + priority
+        yield item, longest, TEXT_TURN + priority, 0
+    if item.reason and density is Density.FULL:
+        # A reason is worth as much as the end of its text: every item of all sections is shown before it.
+        brief = ITEM_CHARS[Density.COMPACT]
+        yield item, longest, TEXT_TURN + priority, brief
+        if len(item.reason) > brief:
+            yield item, longest, REASON_TURN + priority, longest
 
 
 def block_forms(shown: Sequence[Sequence[ShownBlock]], measures: PartMeasures) -> list[BlockForms]:
@@ -218,20 +230,20 @@ class PartMeasures:
     def __init__(self, measure: Measure, inline: Measure) -> None:
         self.block = measure
         self._inline = inline
-        self._forms: dict[tuple[ShownItem, int, float], ItemForm] = {}
+        self._forms: dict[tuple[ShownItem, int, float, int], ItemForm] = {}
 
     def inline(self, nodes: tuple[Node, ...]) -> int:
         """Return the tokens that nodes add to a line, with the separator before them."""
         return self._inline(Element("text", (), (LINE_SEPARATOR.lstrip(), *nodes)))
 
-    def form(self, item: ShownItem, chars: int, priority: float) -> ItemForm:
-        """Return an item with so many characters of its text, with what that costs."""
-        form = self._forms.get((item, chars, priority))
+    def form(self, item: ShownItem, chars: int, priority: float, reason_chars: int) -> ItemForm:
+        """Return an item with so many characters of its text and of its reason, with what that costs."""
+        form = self._forms.get((item, chars, priority, reason_chars))
         if form is None:
             if len(self._forms) >= _MAX_FORMS:
                 self._forms.clear()
-            nodes = item_nodes(item, chars, in_line=True)
-            element = item_element(item, chars, priority)
+            nodes = item_nodes(item, chars, reason_chars, in_line=True)
+            element = item_element(item, chars, priority, reason_chars)
             form = ItemForm(priority, nodes, element, self.inline(nodes), self.block(element))
-            self._forms[(item, chars, priority)] = form
+            self._forms[(item, chars, priority, reason_chars)] = form
         return form

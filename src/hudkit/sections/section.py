@@ -21,6 +21,12 @@ from hudkit.log.event import Event, Origin
 ITEM_CHARS: dict[Density, int] = {Density.FULL: 400, Density.COMPACT: 90, Density.MINIMAL: 60}
 """Characters of one item that are shown, at most; the tools show all of it."""
 
+REASON_LEAD, REASON_END = " (because: ", ")"
+"""What stands around a reason behind its item."""
+
+MORE_MARK = " …"
+"""What stands behind an item that has a reason where that is not shown."""
+
 CURRENT_PRIORITY = 86
 """The priority of what is being done now."""
 
@@ -32,7 +38,8 @@ class KeyedRow(msgspec.Struct, frozen=True):
     """One thing that a section says, for telling changes: the same `key` is the same thing.
 
     `replaces` are the keys of those that left because of it; `keep_end` is as in `ShownItem`. A `quiet` one is no
-    news: the agent's own call has just shown it, and the next base has it.
+    news: the agent's own call has just shown it, and the next base has it. `reason` is why it is so, told with it
+    where it is new.
     """
 
     key: str
@@ -41,6 +48,19 @@ class KeyedRow(msgspec.Struct, frozen=True):
     replaces: tuple[str, ...] = ()
     quiet: bool = False
     keep_end: bool = False
+    reason: str = ""
+
+    @property
+    def without_reason(self) -> str:
+        """Return the text, with a mark where there is a reason, too."""
+        return self.text + (MORE_MARK if self.reason else "")
+
+    @property
+    def with_reason(self) -> str:
+        """Return the text with its reason where that is short, else with the mark."""
+        if not self.reason or len(self.reason) > ITEM_CHARS[Density.COMPACT]:
+            return self.without_reason
+        return f"{self.text}{REASON_LEAD}{self.reason}{REASON_END}"
 
     def brief(self, chars: int) -> str:
         """Return at most so many characters of the text; with `keep_end`, its end is among them."""
@@ -53,7 +73,8 @@ class ShownItem(msgspec.Struct, frozen=True):
     `list_label` is a further label, which is left out where a section is one line. A `closed` item is done or
     resolved. `priority` is the item's own, where it is not its section's. Where a text is
     too long its beginning is shown, with `keep_end` its end, too. `lead` is how the text begins where these are words
-    of the HUD; `is_code` says that the text is a path or a command, and nothing else.
+    of the HUD; `is_code` says that the text is a path or a command, and nothing else. `reason` is why it is so:
+    empty where nobody said it, `None` where such an item has none.
     """
 
     key: str
@@ -65,6 +86,7 @@ class ShownItem(msgspec.Struct, frozen=True):
     list_label: str = ""
     lead: str = ""
     is_code: bool = False
+    reason: str | None = None
 
 
 class SectionLogic(msgspec.Struct, frozen=True):
@@ -186,24 +208,33 @@ def item_priorities(spec: SectionSpec, items: Sequence[ShownItem]) -> list[float
 
 # An item's element is asked for again in every base in which it stands, mostly with the same priority.
 @lru_cache(maxsize=8192)
-def item_element(item: ShownItem, chars: int, priority: float) -> Element:
-    """Return an item of a list with at most so many characters of its text."""
-    return Element("item", (("key", item.key), ("priority", priority)), item_nodes(item, chars))
+def item_element(item: ShownItem, chars: int, priority: float, reason_chars: int = 0) -> Element:
+    """Return an item of a list with at most so many characters of its text and of its reason."""
+    return Element("item", (("key", item.key), ("priority", priority)), item_nodes(item, chars, reason_chars))
 
 
-def item_nodes(item: ShownItem, chars: int, *, in_line: bool = False) -> tuple[Node, ...]:
-    """Return what is written of an item, in a list or in a line: its text, struck where it is closed, its labels."""
+def item_nodes(item: ShownItem, chars: int, reason_chars: int = 0, *, in_line: bool = False) -> tuple[Node, ...]:
+    """Return what is written of an item, in a list or in a line: its text, struck where it is closed, its labels, and
+    its reason, or a mark that there is one."""
     text = shorten_middle(item.text, chars) if item.keep_end else shorten(item.text, chars)
     text = text.removeprefix(item.lead)
+    gives_reason = bool(item.reason and reason_chars)
     written: tuple[Node, ...]
-    if item.is_code and text.strip():
+    # A text that has the words before a reason in it is one piece: else it could give itself a reason.
+    if (item.is_code and text.strip()) or (item.reason is not None and REASON_LEAD.strip() in text):
         written = (Element("code", (), (text,)),)
     else:
         begins = not (in_line or item.lead or item.closed)
-        written = verbatim(text, first=begins, alone=not (in_line or item.closed))
+        written = verbatim(text, first=begins, alone=not (in_line or item.closed or gives_reason))
     if item.lead:
         written = (item.lead, *written)
     if item.closed:
         written = (Element("strike", (), written),)
     label = item.label if in_line else item.label + item.list_label
-    return (*written, label) if label else written
+    written = (*written, label) if label else written
+    if not item.reason:
+        return written
+    if not gives_reason:
+        return written if len(item.text) > chars else (*written, MORE_MARK)
+    reason = verbatim(shorten(item.reason, reason_chars), first=False, alone=False)
+    return (*written, REASON_LEAD, *reason, REASON_END)

@@ -90,7 +90,7 @@ _MIN_WORDS = 3
 
 @reading("decisions.get", _ThatDecision, example={"id": "d1"})
 def _get(session: SessionCore, args: _ThatDecision) -> OperationResult:
-    """Read one decision in full, with its reason."""
+    """Read one decision in full, with its reason, where the HUD shows "…" instead."""
     decision = _resolve(session.state, args.id)
     head = row_lines((item_row(decision, decision.summary, "derived" if decision.derived else ""),))
     text = f"{head}\n\n{indented_block(decision.details)}" if decision.details else f"{head}\n\nNo reason was given."

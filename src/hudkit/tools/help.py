@@ -79,10 +79,10 @@ def unprefixed_aliases() -> list[OperationAlias]:
 
 _PURPOSES = {
     "task": "what you work on",
-    "constraints": "rules that hold until they are removed",
-    "blockers": "what keeps you from going on",
+    "constraints": "rules that hold until removed",
+    "blockers": "what stops you",
     "steps": "your plan",
-    "decisions": "what was settled, and why",
+    "decisions": "what was settled, and why; get for …",
     "errors": "what failed",
     "notes": "facts that took work to find",
     "files": "what you read and edit",
