@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +24,8 @@ from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.event_log import EventLog, Finding
 from hudkit.log.payloads import EventUndo, Payload, SessionStart
 from hudkit.sections.sandboxed import (
+    PackagePreparation,
+    PackageSections,
     ProjectFile,
     Sandbox,
     SandboxLimits,
@@ -281,6 +283,7 @@ class Hud:
         self._others: dict[str, HudSession] = {}  # only read
         self._section_paths = sections
         self._sandbox: Sandbox | None = None
+        self._packages: PackageSections | None = None
         self.past = past
 
     @classmethod
@@ -355,6 +358,11 @@ class Hud:
         sections = SectionPreparation(self.settings.custom, self.sandbox, files)
         # Files are looked at before every frame: one may be new.
         steps.append(FrameStep(sections, needs=attrgetter("custom.sections") if files is None else None))
+        if self.settings.custom.plugins or files is not None:
+            packages = PackagePreparation(self.settings.custom, self.packages, partial(self._events_of, key))
+            has_some = self.settings.custom.plugins
+            # Where the settings name none, there is only to take away what an earlier start of hudkit showed.
+            steps.append(FrameStep(packages, needs=None if has_some else attrgetter("custom.sections")))
         linked = LinkedSessionSync(key, self.log, self._state_of)
         steps.append(FrameStep(linked, needs=attrgetter("session.links")))
         steps.append(FrameStep(ResumeOffer(key, self.log, self._state_of)))
@@ -376,6 +384,12 @@ class Hud:
             limits = self.settings.custom
             self._sandbox = Sandbox(SandboxLimits(limits.timeout_ms / 1000, limits.memory_mib * 1024 * 1024))
         return self._sandbox
+
+    def packages(self) -> PackageSections:
+        """Return the sections of installed packages, as far as they were loaded; none is before a frame asks."""
+        if self._packages is None:
+            self._packages = PackageSections()
+        return self._packages
 
     @property
     def counter(self) -> TokenCounter:
@@ -416,6 +430,10 @@ class Hud:
         if key not in self._sessions and key not in self._others:
             self._others[key] = self._make_session(key)
         return (self._sessions.get(key) or self._others[key]).state
+
+    def _events_of(self, key: str, after: int) -> Iterator[Event]:
+        """The events of a session behind one."""
+        return self._sessions[key].events(after) if key in self._sessions else iter(())
 
     def _project_log(self, key: str) -> HudSession | None:
         """The log of the project that a session's key names; `None` where it names none, or is that log's own."""

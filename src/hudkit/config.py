@@ -159,6 +159,10 @@ class CustomSectionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     ] = 50
     timeout_ms: Annotated[int, Meta(ge=5, le=5000, description="milliseconds that one custom section may run")] = 50
     memory_mib: Annotated[int, Meta(ge=4, le=256, description="MiB that one custom section may use")] = 16
+    plugins: Annotated[
+        tuple[Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}$")], ...],
+        Meta(max_length=16, description="sections of installed packages that are loaded and shown, by name"),
+    ] = ()
 
 
 class StalenessSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""`hudkit sections`: the custom sections of files, which of them run, trust in a project's, and a trial of one."""
+"""`hudkit sections`: custom sections of files and packages: which run, trust in a project's, a trial of one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.paths import log_path, section_paths
 from hudkit.sections.sandboxed import (
+    InstalledSection,
     Sandbox,
     SandboxLimits,
     SandboxOutcome,
     SectionDefinition,
     SectionFile,
     SectionFiles,
+    installed_sections,
+    load_section,
     sandbox_missing,
     section_inputs,
     trust_section,
@@ -31,10 +34,11 @@ if TYPE_CHECKING:
     from hudkit.sections.state import HudState
 
 _DETAILS = """\
-`sections` lists the files: your own, and those of the current project. A project's file runs only once you trust its
-bytes: `sections trust FILE` does so, until they change. `sections try FILE` runs a file once in the sandbox, on the
-state of a session (the newest, if there is a log), and prints what a frame would show of it at each density; nothing
-is recorded. Exit code 1: a file is wrong, or the trial failed. See
+`sections` lists the files: your own, and those of the current project; and what installed packages offer. A
+project's file runs only once you trust its bytes: `sections trust FILE` does so, until they change. A package's
+section runs only once `[custom] plugins` in your settings names it. `sections try FILE` runs a file once in the
+sandbox, on the state of a session (the newest, if there is a log), and prints what a frame would show of it at each
+density; nothing is recorded. Exit code 1: a file is wrong, or the trial failed. See
 [custom-sections.md](custom-sections.md)."""
 
 
@@ -71,17 +75,47 @@ COMMAND = CliCommand(
 
 def _list(project: Path, json: bool) -> int:
     files = SectionFiles(section_paths(), project).files()
+    packages = _package_sections(user_settings("sections").custom.plugins)
     if json:
         facts = {"schema": SCHEMA, "sandbox": not sandbox_missing(), "files": [_facts(file) for file in files]}
-        print(as_json(facts))
+        print(as_json({**facts, "packages": [_package_facts(section, named) for section, named in packages]}))
     else:
         for file in files:
             print(visible(_line(file)))
-        if not files:
+        for section, is_named in packages:
+            print(visible(_package_line(section, is_named)))
+        if not files and not packages:
             print(visible(f"no custom sections (yours would be in {section_paths().user})"))
-        elif sandbox_missing():
-            print("none of them runs: pydantic-monty is not installed (pip install 'hudkit[custom]')")
-    return 1 if any(file.wrong for file in files) else 0
+        elif sandbox_missing() and any(file.path.suffix == ".py" for file in files):
+            print("no Python file runs: pydantic-monty is not installed (pip install 'hudkit[custom]')")
+    return 1 if any(file.wrong for file in files) or any(section.wrong for section, _ in packages) else 0
+
+
+def _package_sections(named: tuple[str, ...]) -> list[tuple[InstalledSection, bool]]:
+    """What packages offer and whether the settings name it; only what they name is loaded."""
+    offered = [section for section in installed_sections() if section.name not in named]
+    return [(load_section(name), True) for name in named] + [(section, False) for section in offered]
+
+
+def _package_line(section: InstalledSection, is_named: bool) -> str:
+    if section.wrong:
+        return f"BAD     package {section.name}: {section.wrong}"
+    if section.plugin is None or not is_named:
+        setting = f'plugins = ["{section.name}"] below [custom] in your settings'
+        return f"not yet package {section.name}: {section.package}; {setting}"
+    plugin = section.plugin
+    return f"runs    package {section.name}: {plugin.heading}, priority {plugin.priority} ({section.package})"
+
+
+def _package_facts(section: InstalledSection, is_named: bool) -> dict[str, Any]:
+    plugin = section.plugin
+    values = (
+        {"title": plugin.heading, "reads": list(plugin.reads), "priority": plugin.priority, "handles": plugin.handles}
+        if plugin
+        else {}
+    )
+    origin = {"name": section.name, "package": section.package, "target": section.target}
+    return {**origin, "named": is_named, "wrong": section.wrong, **values}
 
 
 def _line(file: SectionFile) -> str:

@@ -367,7 +367,8 @@ class SectionPrepared(Payload, frozen=True, tag="section.prepared"):
     """What the source of a custom section made of what it reads: trees as JSON by density, or why it failed.
 
     Written before composing, so that a replay needs no sandbox. `definition` and `input_digest` are digests of the
-    text that ran and of its input: with both unchanged the section is not run again.
+    text that ran and of its input: with both unchanged the section is not run again. `package` is the installed one
+    that brings the section, with its version.
     """
 
     name: str
@@ -379,6 +380,7 @@ class SectionPrepared(Payload, frozen=True, tag="section.prepared"):
     compact: str = ""
     minimal: str = ""
     error: str = ""
+    package: str = ""
 
 
 # -- session ---------------------------------------------------------------------------------------------------

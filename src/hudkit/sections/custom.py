@@ -46,7 +46,7 @@ class CustomSection(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `source` and `reads` are there where an operation defined it (a file's text is not in the log). `definition` and
     `inputs` are digests of the text that last ran and of what it was given; `full`, `compact` and `minimal` are the
-    trees that came of it as JSON, `error` why none did.
+    trees that came of it as JSON, `error` why none did. `package` is the installed one that brings it.
     """
 
     name: str
@@ -60,6 +60,7 @@ class CustomSection(msgspec.Struct, frozen=True, omit_defaults=True):
     compact: str = ""
     minimal: str = ""
     error: str = ""
+    package: str = ""
     failures: int = 0
     mark: ItemMark = ItemMark()
 
@@ -115,6 +116,7 @@ def _reduce(custom: CustomState, event: Event) -> CustomState:
                 compact=run.compact,
                 minimal=run.minimal,
                 error=run.error,
+                package=run.package,
                 failures=failures + 1 if run.error else 0,
             )
             return _with_section(custom, prepared)

@@ -67,7 +67,8 @@ def _rows(state: HudState) -> tuple[AnswerRow, ...]:
 
 def _tags(section: CustomSection) -> tuple[str, ...]:
     status = "paused" if section.paused else "failed" if section.error else ""
-    return tuple(tag for tag in ("" if section.source else "from a file", status) if tag)
+    source = f"from {section.package}" if section.package else "" if section.source else "from a file"
+    return tuple(tag for tag in (source, status) if tag)
 
 
 def _state_words(section: CustomSection) -> str:
@@ -109,7 +110,8 @@ def _define(session: SessionCore, args: _NewSection, origin: Origin) -> Operatio
         section = state.custom.get(args.name)
         # A file is the user's, and an agent does not overrule it.
         if section is not None and not section.source:
-            raise OperationError(f"{args.name} is defined by a file", hint="Choose another name.")
+            source = section.package or "a file"
+            raise OperationError(f"{args.name} is defined by {source}", hint="Choose another name.")
         if section is None and len(state.custom) >= _MAX_SECTIONS:
             raise OperationError(f"there are {_MAX_SECTIONS} custom sections already", hint="Remove one first.")
         return (SectionDefine(args.name, args.source, args.title, args.reads, args.priority),)

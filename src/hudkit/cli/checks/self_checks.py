@@ -26,7 +26,8 @@ from hudkit.hosts.wire import PROTOCOL, newer
 from hudkit.log.stores import open_log, verify_file
 from hudkit.log.stores.log_tables import LOG_MIGRATIONS
 from hudkit.log.stores.sqlite_files import companion_path, is_gone
-from hudkit.paths import own_files
+from hudkit.paths import own_files, section_paths
+from hudkit.sections.sandboxed import SectionFiles, load_section
 from hudkit.tokens.counting import APPROXIMATE, shared_counter
 
 MIB = 1024 * 1024
@@ -184,6 +185,17 @@ def _settings(here: CheckEnvironment) -> Diagnosis:
     return good(" and ".join(files_in_force) or "none are given, the defaults hold")
 
 
+def _sections(here: CheckEnvironment) -> Diagnosis:
+    files = SectionFiles(section_paths(), here.directory).files()
+    findings = [warn(f"{file.name}: {file.wrong}", "`hudkit sections` lists them") for file in files if file.wrong]
+    settings = load(here.settings, here.project_settings).settings
+    sections = [load_section(name) for name in settings.custom.plugins]
+    hint = "Install the package where hudkit runs, or take the name out of [custom] plugins"
+    findings += [warn(f"{section.name}: {section.wrong}", hint) for section in sections if section.wrong]
+    count = len(files) + len(sections)
+    return gravest(findings, f"{count} custom sections are sound" if count else "there are no custom sections")
+
+
 def _extras(here: CheckEnvironment) -> Diagnosis:
     missing = missing_for_daemon()
     if missing:
@@ -205,6 +217,7 @@ SELF_CHECKS = (
     CheckRow("daemon", _daemon),
     CheckRow("token counter", _tokens, 20.0),
     CheckRow("settings", _settings),
+    CheckRow("custom sections", _sections),
     CheckRow("extras", _extras),
 )
 """In the order in which they are printed. Reading all of a log and loading a tokenizer may take longer."""

@@ -12,6 +12,14 @@ from hudkit.sections.sandboxed.definitions import (
     trust_section,
 )
 from hudkit.sections.sandboxed.inputs import section_inputs
+from hudkit.sections.sandboxed.packages import (
+    InstalledSection,
+    PackagePreparation,
+    PackageSections,
+    SectionPlugin,
+    installed_sections,
+    load_section,
+)
 from hudkit.sections.sandboxed.prepare import Sandbox, SandboxOutcome, SectionPreparation
 from hudkit.sections.sandboxed.project_file import ProjectFile, ProjectTable, read_project_table, trust_project
 from hudkit.sections.sandboxed.result_parser import SectionTrees, parse_result
@@ -20,6 +28,9 @@ from hudkit.sections.sandboxed.sandbox import SandboxError, SandboxLimits, Sandb
 __all__ = [
     "READABLE_FIELDS",
     "SECTION_NAME",
+    "InstalledSection",
+    "PackagePreparation",
+    "PackageSections",
     "ProjectFile",
     "ProjectTable",
     "Sandbox",
@@ -31,9 +42,12 @@ __all__ = [
     "SectionFile",
     "SectionFiles",
     "SectionPaths",
+    "SectionPlugin",
     "SectionPreparation",
     "SectionTrees",
     "check_definition",
+    "installed_sections",
+    "load_section",
     "parse_definition",
     "parse_result",
     "read_project_table",

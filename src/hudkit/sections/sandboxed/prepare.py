@@ -133,7 +133,8 @@ class SectionPreparation:
         payloads: list[Payload] = []
         if self._files is not None:
             # Its file is gone, or no longer trusted.
-            payloads += [SectionRemove(section.name) for section in state.custom if section.name not in wanted]
+            gone = (section for section in state.custom if section.name not in wanted and not section.package)
+            payloads += [SectionRemove(section.name) for section in gone]
         self._jobs = {name: job for name, job in self._jobs.items() if name in wanted}
         start = 0.0 if self._sandbox().warm else _START_SECONDS
         due = [definition for definition in wanted.values() if self._is_due(definition, state, payloads)]
