@@ -16,7 +16,7 @@ import pytest
 
 from hudkit.api import Hud, HudSession
 from hudkit.compose import Density, shorten
-from hudkit.context.budget import BAND_SHARES, base_share
+from hudkit.context.budget import BAND_SHARES, PRESSED_RULES, base_share
 from hudkit.errors import BudgetError
 from hudkit.hud.frame import Frame
 from hudkit.log import Origin, Payload
@@ -31,8 +31,8 @@ STATES = 16
 TEXT = """keep the column where it is because finance reads by position never change a signature tests first no new
 dependencies staging answers requests map old fields totals row src/report/part.py make ship 429 leap day"""
 
-ORDER = ("rule", "blocker", "error", "current", "decision", "step", "edited", "note", "read")
-"""Kinds of facts, those that are worth most first."""
+ORDER = ("rule", "blocker", "error", "current", "decision", "step", "edited", "note", "before", "read")
+"""Kinds of facts, those that are worth most first; `before` are edited files behind the last five."""
 
 MARKER = 9
 """Tokens of `- +999 more: constraints.list`, at most."""
@@ -62,7 +62,8 @@ class Facts:
         told += [p.DecisionRecord(self.fact("decision", "decisions"), self.reason()) for _ in self.times(4 * size)]
         for n in self.times(3 * size):
             told.append(p.StepAdd(self.fact("step" if n else "current", "steps")))
-        told += [p.FileEdit(self.fact("edited", "files", "/a.py")) for _ in self.times(2 * size)]
+        edited = self.times(2 * size)
+        told += [p.FileEdit(self.fact("edited" if n in edited[-5:] else "before", "files", "/a.py")) for n in edited]
         told += [p.NoteAdd(self.fact("note", "notes")) for _ in self.times(4 * size)]
         told += [p.FileOpen(self.fact("read", "files", "/b.py")) for _ in self.times(2 * size)]
         self.session.append(*told, origin=Origin.USER)
@@ -105,6 +106,10 @@ class Facts:
 
 def share_of(frame: Frame) -> int:
     return int(base_share(frame.budget, count_tokens(frame.tail)) * BAND_SHARES.get(frame.band, 1.0))
+
+
+def share_of_green(frame: Frame) -> int:
+    return base_share(frame.budget, count_tokens(frame.tail))
 
 
 def frames(seeds: range, **call: object) -> Iterator[tuple[Facts, Frame]]:
@@ -275,3 +280,24 @@ def test_counts_and_blockers_are_shown_at_every_budget_that_can_hold_them(placem
             assert all(f"waiting for key {n}" in frame.base for n in range(3)), budget
             assert "Constraints (30)" in frame.base or "30 constraints" in frame.base, budget
             assert "Decisions (30)" in frame.base or "30 decisions" in frame.base, budget
+
+
+@pytest.mark.parametrize("placement", ["anchored", "system"])
+@pytest.mark.parametrize("used", [14_100, 14_900, 15_900])
+def test_a_small_window_that_is_nearly_full_shows_the_rules_first(used: int, placement: str) -> None:
+    complete = incomplete = 0
+    for seed in range(STATES * 2):
+        facts = Facts(seed)
+        frame = facts.session.frame(used, 16_000, placement=placement)
+        assert frame.tokens <= frame.budget == 320
+        shown = set(facts.shown(frame))
+        rules = [word for word, (kind, *_) in facts.facts.items() if kind == "rule"]
+        missing = [word for word in rules if word not in shown]
+        assert rules[:2] == [word for word in rules[:2] if word in shown], frame.base
+        if missing:
+            # No more than what fits behind the rules is there in their place, up to what is given for them.
+            limit = frame.budget - count_tokens(frame.tail) if placement == "system" else share_of_green(frame)
+            free = min(limit, PRESSED_RULES) - count_tokens(frame.base) + tokens_of_worse(facts, shown, "rule")
+            assert free < room_needed(facts, frame, missing[0]), frame.base
+        complete, incomplete = complete + (not missing), incomplete + bool(missing)
+    assert complete > incomplete > 0

@@ -240,8 +240,16 @@ def test_a_block_has_its_tag_and_a_line_an_item() -> None:
 def test_a_block_is_bounded() -> None:
     lines = (*(f"note: {n}" for n in range(MAX_DELTA_LINES + 6)), "x" * 1000)
     text = render(delta_document("123456", ("y" * (MAX_DELTA_LINE + 50), *lines)))
-    assert f"+{len(lines) + 1 - MAX_DELTA_LINES} more: snapshot" in text
+    assert f"+{len(lines) + 1 - MAX_DELTA_LINES} more: hud snapshot" in text
     items = [line for line in text.splitlines() if line.startswith("- ")]
     assert len(items) == MAX_DELTA_LINES + 1 and max(map(len, items)) == MAX_DELTA_LINE + 2
     exact = render(delta_document("123456", lines[:MAX_DELTA_LINES]))
     assert "more" not in exact and exact.count("\n- ") == MAX_DELTA_LINES
+
+
+def test_of_many_changes_those_that_matter_most_are_shown_and_of_notes_the_newest() -> None:
+    told: Told = [*(p.NoteAdd(f"note {n}") for n in range(60)), p.ConstraintAdd("rule"), p.DecisionRecord("decided")]
+    text = render(delta_document("123456", diff_states(*states([], told)).lines, ("context now: 90%",)))
+    items = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+    newest = [f"note: note {n}" for n in range(38, 60)]
+    assert items == ["constraint: rule", "decision: decided", *newest, "context now: 90%", "+38 more: hud snapshot"]

@@ -34,6 +34,10 @@ BAND_SHARES = {Band.RED: 0.6, Band.CRITICAL: 0.3}
 """The part of its share that a base has where the window is nearly full; all of it in the other bands. Source: the
 design, decision 4."""
 
+PRESSED_RULES = 200
+"""Tokens up to which a base may grow beyond the part that a band leaves it, for the user's rules alone: what the
+smallest windows are left with has no room for one rule, and a rule is broken most easily when the window is full."""
+
 TOKENS_PER_CHARACTER = 0.25
 """Tokens of a character of a transcript where nothing better is known: English prose and code have 0.22 to 0.3."""
 

@@ -34,6 +34,7 @@ call 5 tells of the note once more, as delta 1.2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import msgspec
 
@@ -46,6 +47,7 @@ from hudkit.context.budget import (
     DIGEST_LOAD_SHARE,
     DIGEST_SHARE,
     LATE_START_TOKENS,
+    PRESSED_RULES,
     TOKENS_PER_CHARACTER,
     base_share,
 )
@@ -461,8 +463,8 @@ def _new_delta(
     last_lines = ((alarm,) if alarm and not turn_start else ()) + restored.lines
     text, tokens = "", 0
     for changed_lines in (news.missing.lines, news.untold.lines) if tells else ((),):
-        lines = (*changed_lines, *last_lines)
-        text = context.renderer.render(delta_document(base.tag, lines)) if lines else ""
+        is_empty = not changed_lines and not last_lines
+        text = "" if is_empty else context.renderer.render(delta_document(base.tag, changed_lines, last_lines))
         tokens = context.renderer.count(text)
         if tokens <= room:
             break
@@ -549,8 +551,9 @@ def _new_epoch(
     if in_system_prompt:  # no deltas will follow, and the tail is part of the same text
         share = max(budget - tail_tokens, budget // 2)
     ceiling = max(share, budget - tail_tokens)
+    rules = min(share, PRESSED_RULES)
     share = int(share * facts.share_of_band)
-    fitted = _fit_base(state, context, facts, share, ceiling, tag, additive)
+    fitted = _fit_base(state, context, facts, _BaseShares(share, ceiling, rules), tag, additive)
     density, text = _density_of(fitted, request.density), fitted.text
     old = state.epoch.base
     at_end = not in_system_prompt and _starts_late(state, request.position, facts)
@@ -610,11 +613,21 @@ def _recorded(omission: Omission) -> OmittedItem:
     return OmittedItem(omission.path, omission.text[:OMITTED_CHARACTERS], omission.tokens, omission.reason)
 
 
+class _BaseShares(NamedTuple):
+    """Tokens that a base may have: `share` in all; the counts and the blockers may use the `ceiling`, and the rules
+    what is left of `rules`, where that is more."""
+
+    share: int
+    ceiling: int
+    rules: int
+
+
 def _fit_base(
-    state: HudState, context: ComposeContext, facts: CallFacts, share: int, ceiling: int, tag: str, additive: bool
+    state: HudState, context: ComposeContext, facts: CallFacts, shares: _BaseShares, tag: str, additive: bool
 ) -> SectionFit:
-    """The document of a base: all of it where that fits, else what is worth most of it. The counts and the blockers
-    may use the ceiling, and where not even the task fits into that, it may use the whole budget."""
+    """The document of a base: all of it where that fits, else what is worth most of it. Where not even the task fits
+    into the ceiling, it may use the whole budget."""
+    share = shares.share
     settings, renderer, board = context.settings, context.renderer, context.board
     options = view_options(facts.density, settings)
     if additive and facts.density is Density.FULL:
@@ -626,7 +639,7 @@ def _fit_base(
                 return SectionFit(whole, text, tokens, (), 1, 0, True)
     parts = board.parts(state, options, tag, renderer.parts)
     try:
-        return fit_sections(parts, renderer.sections, share, ceiling)
+        return fit_sections(parts, renderer.sections, share, shares.ceiling, shares.rules)
     except BudgetError:
         return fit_sections(parts, renderer.sections, facts.budget)
 

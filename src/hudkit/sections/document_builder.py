@@ -22,7 +22,6 @@ from hudkit.compose.formats.markdown.verbatim import verbatim
 from hudkit.config import StalenessSettings
 from hudkit.sections.forms import (
     LAYOUT_TURN,
-    TEXT_TURN,
     PartMeasures,
     SectionItems,
     block_forms,
@@ -68,6 +67,9 @@ _TOLD_SECTIONS = tuple((spec, _READERS[spec.name]) for spec in SECTIONS if spec.
 
 _TASK_LINE_PRIORITY = 99
 """The priority of two hundred characters of the task: before all but the task itself."""
+
+_TASK_WHOLE_PRIORITY = 82
+"""The priority of a longer task: behind all rules, blockers, errors and the current step, before all else."""
 
 _TAG_PRIORITY, _HOW_PRIORITY = 83, -1
 """The priority of the line that says how the HUD is changed, behind the current step; and of all that the preamble
@@ -163,12 +165,14 @@ class DocumentBuilder:
         if spec.logic.items is not None:
             items = self._items[spec.name]
             return () if items is None else (section_forms(items, options.density, measures),)
-        # Two hundred characters of the task are worth more than anything else, at the smallest density, too.
-        is_task = spec.name == "task"
-        fullest = Density.COMPACT if is_task and options.density is Density.MINIMAL else options.density
-        allowed = reversed(list(Density)[list(Density).index(fullest) :])
-        forms = block_forms([self._blocks_of(spec, density) for density in allowed], measures)
-        return (required_task(forms[0]),) if is_task else tuple(forms)
+        allowed = list(Density)[list(Density).index(options.density) :]
+        if spec.name == "task":
+            # Two hundred characters of it are worth more than anything else, at the smallest density, too; and a
+            # task that is longer is written in full before any list is.
+            allowed = list(Density) if options.density is not Density.MINIMAL else [Density.COMPACT, Density.MINIMAL]
+            blocks = [self._blocks_of(spec, density) for density in reversed(allowed)]
+            return (required_task(block_forms(blocks, measures)[0], options.density),)
+        return tuple(block_forms([self._blocks_of(spec, density) for density in reversed(allowed)], measures))
 
     def _cut_texts(self) -> bool:
         """Return whether a section hides or cuts something also where there is room for everything."""
@@ -214,14 +218,19 @@ def _preamble_forms(tag: str, density: Density, measures: PartMeasures) -> Block
     return BlockForms("preamble", "", tuple(forms), required=True, beyond=_TAG_PRIORITY)
 
 
-def required_task(task: BlockForms) -> BlockForms:
-    """Return the task as what is always there: its beginning first, then more of it, and its heading last."""
+def required_task(task: BlockForms, density: Density = Density.FULL) -> BlockForms:
+    """Return the task as what is always there: its beginning first, then more of it, and its heading last.
+
+    At the densities below `full` a task has its heading only where it is longer than its line.
+    """
     shortest, *longer = task.forms
     forms = [shortest]
     for form in longer:
-        is_layout = len(task.text) <= TASK_CHARS[Density.COMPACT] and form is task.forms[-1]
         is_line = form.elements[0].tag == "text"
-        priority = _TASK_LINE_PRIORITY if is_line else 100 + (LAYOUT_TURN if is_layout else TEXT_TURN)
+        is_layout = not is_line and len(task.text) <= TASK_CHARS[Density.COMPACT]
+        if is_layout and density is not Density.FULL:
+            continue
+        priority = _TASK_LINE_PRIORITY if is_line else 100 + LAYOUT_TURN if is_layout else _TASK_WHOLE_PRIORITY
         forms.append(BlockForm(priority, form.elements, form.cost, form.is_whole))
     return BlockForms(task.key, task.text, tuple(forms), required=True)
 
@@ -319,7 +328,7 @@ def diff_states(
     in `after` is not told again.
     """
     known_rows = {} if known_rows is None else known_rows
-    lines: list[str] = []
+    lines: list[tuple[float, str]] = []
     pressing = False
     for spec, reader in _TOLD_SECTIONS:
         old, new = reader(before), reader(after)
@@ -335,10 +344,26 @@ def diff_states(
         if spec.logic.summarize is not None and len(section_lines) > _SUMMARY_FROM:
             summarize = spec.logic.summarize
             section_lines = [summarize(*new) if len(spec.reads) > 1 else summarize(new)]
-        lines += section_lines
+        lines += _with_priorities(spec, section_lines)
         # A section whose changes can wait does not make a delta of its own.
         pressing = pressing or (bool(section_lines) and spec.pace == "now")
-    return StateChanges(tuple(lines), pressing)
+    return StateChanges(_shown_first(lines), pressing)
+
+
+def _with_priorities(spec: SectionSpec, lines: Sequence[str]) -> Iterator[tuple[float, str]]:
+    """The lines of a section with their priorities: of two alike the one that the section keeps is the greater."""
+    worth = _TASK_LINE_PRIORITY if spec.contradicts else spec.priority
+    for n, line in enumerate(lines, 1):
+        place = n / (len(lines) + 1)
+        yield worth + (1 - place if spec.keeps == "oldest" else place), line
+
+
+def _shown_first(lines: Sequence[tuple[float, str]]) -> tuple[str, ...]:
+    """Return the lines in their order; where there are more than a delta shows, those that matter most are first."""
+    if len(lines) > MAX_DELTA_LINES:
+        ranked = sorted(range(len(lines)), key=lambda n: -lines[n][0])
+        lines = [lines[n] for n in (*sorted(ranked[:MAX_DELTA_LINES]), *sorted(ranked[MAX_DELTA_LINES:]))]
+    return tuple(line for _, line in lines)
 
 
 def _recalled_rows(spec: SectionSpec, fields: Any, recent: tuple[tuple[object, _Rows], ...]) -> _Rows:
@@ -439,15 +464,18 @@ def _being_done(name: str, rows: Sequence[KeyedRow]) -> list[KeyedRow]:
     return running[:2][::-1] or list(rows[:1])
 
 
-def delta_document(tag: str, lines: tuple[str, ...]) -> Element:
-    """Return a delta as a document: its tag, and an item a line; one line alone stands behind the tag."""
-    shown = [shorten(line, MAX_DELTA_LINE) for line in lines[:MAX_DELTA_LINES]]
+def delta_document(tag: str, lines: tuple[str, ...], last: tuple[str, ...] = ()) -> Element:
+    """Return a delta as a document: its tag, and an item a line; one line alone stands behind the tag.
+
+    Of `lines` the first `MAX_DELTA_LINES` are shown and the others counted; all of `last` are shown behind them.
+    """
+    shown = [shorten(line, MAX_DELTA_LINE) for line in (*lines[:MAX_DELTA_LINES], *last)]
     # The common case, and a list of one item would cost tokens for nothing.
-    if len(lines) == 1:
+    if len(shown) == 1:
         return Element("document", (), (Element("text", (), (f"[hud {tag}] ", *_line_nodes(shown[0]))),))
     items = [Element("item", (), _line_nodes(line)) for line in shown]
     if len(lines) > MAX_DELTA_LINES:
-        items.append(h.more(hidden=len(lines) - MAX_DELTA_LINES, noun="more", see="snapshot").element())
+        items.append(h.more(hidden=len(lines) - MAX_DELTA_LINES, noun="more", see="hud snapshot").element())
     head = Element("text", (), (f"[hud {tag}]",))
     return Element("document", (), (head, Element("list", (), tuple(items))))
 

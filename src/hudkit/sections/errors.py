@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hudkit.compose import shorten_middle
 from hudkit.log.event import Event
 from hudkit.log.payloads import ErrorEncountered, ErrorResolved, SectionClear
 from hudkit.sections.items import ItemList, SectionItem, add_item, change_item, clear_items, mark_of
-from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label, shorten_failure
 
 MAX_RESOLVED = 20
 """Resolved errors beyond these leave the state, oldest first; the log keeps them."""
@@ -91,7 +90,7 @@ def _items(errors: ErrorsState) -> Iterator[ShownItem]:
 def _rows(errors: ErrorsState) -> tuple[KeyedRow, ...]:
     # Without the count: a repetition alone is not worth a line of a delta.
     return tuple(
-        KeyedRow(error.id, shorten_middle(error.message, _MAX_ROW) + origin_label(error.mark.origin), keep_end=True)
+        KeyedRow(error.id, shorten_failure(error.message, _MAX_ROW) + origin_label(error.mark.origin), keep_end=True)
         for error in errors.open
     )
 

@@ -14,6 +14,12 @@ from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem
 _READ_PRIORITY = 40
 """The priority of a file that is only read or named."""
 
+_BEING_EDITED = 5
+"""Files, the last touched ones, that pass for being edited; the work has gone on from the others."""
+
+_EDITED_BEFORE_PRIORITY = 61
+"""The priority of a file that was edited earlier: behind the notes, whose facts no other place has."""
+
 
 class TrackedFile(SectionItem, frozen=True, omit_defaults=True):
     """A file; `status` is `editing`, `reading` or `referenced`, and a `closed` one left the view but not the log.
@@ -110,10 +116,13 @@ def read_before(files: FilesState, seq: int) -> tuple[TrackedFile, ...]:
 def _items(files: FilesState, recent: Compactions) -> Iterator[ShownItem]:
     # The section `recent` has them.
     elsewhere = read_before(files, recent.compacted)
+    edited = [file.path for file in files.active if file.status == "editing"]
+    being_edited = set(edited[-_BEING_EDITED:])
     for file in files.active:
         if file in elsewhere:
             continue
-        priority = None if file.status == "editing" else _READ_PRIORITY
+        priority = _READ_PRIORITY if file.status != "editing" else _EDITED_BEFORE_PRIORITY
+        priority = None if file.path in being_edited else priority
         yield ShownItem(file.path, file.path, priority=priority, list_label=f" ({file.status})", is_code=True)
 
 

@@ -174,6 +174,7 @@ def section_forms(section: SectionItems, density: Density, measures: PartMeasure
         list_marker=measures.block(Element("list", (), (list_marker(number, section.see),))),
         numbered=spec.ordered,
         always=spec.always,
+        favoured=spec.favoured,
         counted=bool(spec.counted),
         marked=not is_counted_only,
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from hudkit.log.event import Event
 from hudkit.log.payloads import NoteAdd, NoteRemove, NoteUpdate, SectionClear, SectionReplace
@@ -17,6 +20,15 @@ from hudkit.sections.items import (
     replace_texts,
 )
 from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
+
+_SERIES_SHOWN = 3
+"""Notes that differ in their numbers alone, the newest, that have their turn with all others."""
+
+_SERIES_PRIORITY = -50
+"""The priority of the older ones of such a series: any of the others says what they are, so that they come behind the
+whole texts of the notes that stand alone."""
+
+_NUMBER = re.compile(r"\d+")
 
 
 class Note(SectionItem, frozen=True, omit_defaults=True):
@@ -50,8 +62,18 @@ def _reduce(notes: NotesState, event: Event) -> NotesState:
 
 
 def _items(notes: NotesState) -> Iterator[ShownItem]:
+    newer = Counter(_without_numbers(note.content) for note in notes.items)
     for note in notes.items:
-        yield ShownItem(note.id, note.content, label=origin_label(note.mark.origin))
+        series = _without_numbers(note.content)
+        newer[series] -= 1
+        priority = _SERIES_PRIORITY if newer[series] >= _SERIES_SHOWN else None
+        yield ShownItem(note.id, note.content, label=origin_label(note.mark.origin), priority=priority)
+
+
+@lru_cache(maxsize=4096)
+def _without_numbers(text: str) -> str:
+    """What the notes of a series have in common: readings, sheets, or attempts that were written down one by one."""
+    return _NUMBER.sub("0", text)
 
 
 def _rows(notes: NotesState) -> tuple[KeyedRow, ...]:

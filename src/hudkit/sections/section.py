@@ -7,6 +7,7 @@ module repeats its own title or priority.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Literal
@@ -29,6 +30,9 @@ MORE_MARK = " …"
 
 CURRENT_PRIORITY = 86
 """The priority of what is being done now."""
+
+_FAILURE = re.compile(r"\b\w*(?:Error|Exception)\b|\b(?:error(?:\[\w+\])?|fatal|FATAL):|\bpanicked\b")
+"""What names a failure in the output of a tool: the text that says what went wrong stands behind it."""
 
 CLOSED_RANK = 5
 """The priority of what is done or resolved: below that of every section."""
@@ -63,17 +67,17 @@ class KeyedRow(msgspec.Struct, frozen=True):
         return f"{self.text}{REASON_LEAD}{self.reason}{REASON_END}"
 
     def brief(self, chars: int) -> str:
-        """Return at most so many characters of the text; with `keep_end`, its end is among them."""
-        return shorten_middle(self.text, chars) if self.keep_end else shorten(self.text, chars)
+        """Return at most so many characters of the text; with `keep_end`, what went wrong is among them."""
+        return shorten_failure(self.text, chars) if self.keep_end else shorten(self.text, chars)
 
 
 class ShownItem(msgspec.Struct, frozen=True):
     """One item as a view shows it: its key, its text, the label behind the text.
 
     `list_label` is a further label, which is left out where a section is one line. A `closed` item is done or
-    resolved. `priority` is the item's own, where it is not its section's. Where a text is
-    too long its beginning is shown, with `keep_end` its end, too. `lead` is how the text begins where these are words
-    of the HUD; `is_code` says that the text is a path or a command, and nothing else. `reason` is why it is so:
+    resolved. `priority` is the item's own, where it is not its section's. Where a text is too long its beginning is
+    shown, with `keep_end` what went wrong, too (`shorten_failure`). `lead` is how the text begins where these are
+    words of the HUD; `is_code` says that the text is a path or a command, and nothing else. `reason` is why it is so:
     empty where nobody said it, `None` where such an item has none.
     """
 
@@ -119,6 +123,7 @@ class SectionSpec(msgspec.Struct, frozen=True):
     - `named_at_minimal`: its items are named at the smallest density, too.
     - `whole`: its texts are shown at `WHOLE_CHARS` before anything of less worth.
     - `always`: it is shown at every budget that can hold it.
+    - `favoured`: its items may use more than a full window leaves the others.
     - `counted`: the noun under which it is counted where none of its items is shown; empty: with all the others.
     - `see`: the operation that shows what is left out; empty: the section's `list`.
     - `pace`: when a change is told: `now` in the next call, `turn` with the next one that is told or at the start of
@@ -138,6 +143,7 @@ class SectionSpec(msgspec.Struct, frozen=True):
     named_at_minimal: bool = False
     whole: bool = False
     always: bool = False
+    favoured: bool = False
     counted: str = ""
     see: str = ""
     pace: Literal["now", "turn", "never"] = "now"
@@ -206,6 +212,28 @@ def item_priorities(spec: SectionSpec, items: Sequence[ShownItem]) -> list[float
     return priorities
 
 
+def shorten_failure(text: str, limit: int) -> str:
+    """Return the beginning of a failure's text and what went wrong, in at most `limit` characters.
+
+    What went wrong begins with the last name of an error: from there on, unless the end holds it, or the beginning.
+    What stands behind it is a stack, a query or advice. Without such a name, the end is shown.
+
+    `shorten_failure("load.py: 40 rows, ValueError: no 'id' in row 7; see the 12 hints in docs/load.md", 44)` is
+    `load.py: 40…ValueError: no 'id' in row…`.
+    """
+    if len(text) <= limit:
+        return text
+    room = max(limit - 1, 0)
+    head = room // 3
+    named = list(_FAILURE.finditer(text))
+    if not named or named[-1].end() >= len(text) - (room - head):
+        return shorten_middle(text, limit)
+    start = named[-1].start()
+    if start <= head:
+        return shorten(text, limit)
+    return f"{shorten(text[:start].rstrip(), head + 1)}{shorten(text[start:], room - head)}"
+
+
 # An item's element is asked for again in every base in which it stands, mostly with the same priority.
 @lru_cache(maxsize=8192)
 def item_element(item: ShownItem, chars: int, priority: float, reason_chars: int = 0) -> Element:
@@ -216,7 +244,7 @@ def item_element(item: ShownItem, chars: int, priority: float, reason_chars: int
 def item_nodes(item: ShownItem, chars: int, reason_chars: int = 0, *, in_line: bool = False) -> tuple[Node, ...]:
     """Return what is written of an item, in a list or in a line: its text, struck where it is closed, its labels, and
     its reason, or a mark that there is one."""
-    text = shorten_middle(item.text, chars) if item.keep_end else shorten(item.text, chars)
+    text = shorten_failure(item.text, chars) if item.keep_end else shorten(item.text, chars)
     text = text.removeprefix(item.lead)
     gives_reason = bool(item.reason and reason_chars)
     written: tuple[Node, ...]

@@ -37,6 +37,7 @@ SECTIONS: tuple[SectionSpec, ...] = (
         keeps="oldest",
         named_at_minimal=True,
         whole=True,
+        favoured=True,
         counted="constraint",
         readable=True,
     ),

@@ -50,7 +50,7 @@ class _NewSection(OperationArguments, frozen=True):
         Meta(max_length=len(READABLE_FIELDS), description=f"What it is given: {', '.join(READABLE_FIELDS)}."),
     ] = ()
     title: Annotated[ShortText, Meta(description="Its heading; else its name.")] = ""
-    priority: Annotated[int, Meta(ge=0, le=60, description="Higher is kept longer; files have 40.")] = 30
+    priority: Annotated[int, Meta(ge=0, le=60, description="Higher is kept longer; read files have 40.")] = 30
 
 
 class _ThatSection(OperationArguments, frozen=True):

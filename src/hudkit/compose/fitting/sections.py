@@ -79,6 +79,7 @@ class SectionForms(msgspec.Struct, frozen=True):
     - `noun`: what the line of counts calls one of them.
     - `numbered`: the list is; what is shown with gaps says its place.
     - `always`: its shortest forms may use the ceiling, and nothing else takes their room.
+    - `favoured`: its items may use what is given for favoured ones, where that is more than the budget.
     - `counted`: the line of counts names it; `marked`: where something of it is shown, it says how much is not.
     """
 
@@ -95,6 +96,7 @@ class SectionForms(msgspec.Struct, frozen=True):
     list_marker: int
     numbered: bool = False
     always: bool = False
+    favoured: bool = False
     counted: bool = True
     marked: bool = True
 
@@ -224,7 +226,7 @@ class _Document:
             elif self.blocks[place] < 0:
                 others += 1
         if others:
-            words.append(f"{others} more" if words else f"{others} items not shown")
+            words.append(f"{others} more" if words else f"{others} item{'s' if others != 1 else ''} not shown")
         return Element("text", (("key", "counts"),), (" | ".join(words), ": hud snapshot")) if words else None
 
     def counts_cost(self) -> int:
@@ -423,24 +425,32 @@ def list_element(
 
 
 def fit_sections(
-    parts: Sequence[Part], measures: SectionMeasures, budget: int, ceiling: int | None = None
+    parts: Sequence[Part],
+    measures: SectionMeasures,
+    budget: int,
+    ceiling: int | None = None,
+    for_favoured: int = 0,
 ) -> SectionFit:
     """Return the document that shows the most of `parts` within `budget`, in the order of their priorities.
 
     The line of counts and the sections that are `always` there may use the `ceiling` (default: the budget), as long
-    as it holds all of them. Raises `BudgetError` where the required parts alone cost more than the ceiling.
+    as it holds all of them; items of sections that are `favoured` may use `for_favoured`. Raises `BudgetError` where
+    the required parts alone cost more than the ceiling.
     """
-    fit = _SectionFitter(parts, measures, budget, max(budget, ceiling or 0))
+    fit = _SectionFitter(parts, measures, budget, max(budget, ceiling or 0), for_favoured)
     return fit.run()
 
 
 class _SectionFitter:
     """One fit: the walk over the moves, and what the final bytes change in it."""
 
-    def __init__(self, parts: Sequence[Part], measures: SectionMeasures, budget: int, ceiling: int) -> None:
+    def __init__(
+        self, parts: Sequence[Part], measures: SectionMeasures, budget: int, ceiling: int, for_favoured: int
+    ) -> None:
         self.parts = parts
         self.budget = budget
         self.ceiling = ceiling
+        self.for_favoured = max(budget, for_favoured)
         self.document = _Document(parts, measures)
         self.moves = sorted([move for place, part in enumerate(parts) for move in _moves(part, place)])
         self.held = 0
@@ -540,6 +550,8 @@ class _SectionFitter:
         part = self.parts[move[1]]
         beyond = part.beyond if isinstance(part, BlockForms) else None
         free = self.ceiling - self.held
+        if isinstance(part, SectionForms) and part.favoured and move[2] != _LAYOUT and move[0] < 0:
+            return min(self.for_favoured, free)
         return free if beyond is not None and -move[0] >= beyond else min(self.budget, free)
 
     def _fits_exactly(self, move: _Move, limit: int) -> bool:
