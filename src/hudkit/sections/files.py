@@ -121,8 +121,8 @@ def _items(files: FilesState, recent: Compactions) -> Iterator[ShownItem]:
     for file in files.active:
         if file in elsewhere:
             continue
-        priority = _READ_PRIORITY if file.status != "editing" else _EDITED_BEFORE_PRIORITY
-        priority = None if file.path in being_edited else priority
+        earlier = _EDITED_BEFORE_PRIORITY if file.status == "editing" else _READ_PRIORITY
+        priority = None if file.path in being_edited else earlier
         yield ShownItem(file.path, file.path, priority=priority, list_label=f" ({file.status})", is_code=True)
 
 
