@@ -227,6 +227,18 @@ def test_only_a_name_that_no_host_has_for_a_tool_is_an_operations(name, ours):
     assert is_operation_name(name) == ours
 
 
+def test_words_that_no_decision_has_replace_none():
+    s = session()
+    answer = reply(s, "hud", {"operation": "decisions.record", "text": "Use zstd", "item": "archive files"})
+    assert (
+        answer.ok and answer.text == 'Recorded decision d3. No decision is named "archive files": none was replaced.'
+    )
+    assert [decision.summary for decision in s.state.decisions][:2] == [
+        "Use JWT",
+        "Retry a failed upload three times",
+    ]
+
+
 def test_a_list_is_recorded_in_one_append_or_not_at_all():
     s = session()
     answer = reply(s, "hud", {"operation": "steps.add", "texts": ["a", "b", "a", "Test it"]})

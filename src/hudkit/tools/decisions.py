@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Annotated
 
 from msgspec import Meta
@@ -14,7 +15,7 @@ from hudkit.log.payloads import DecisionConfirm, DecisionRecord, DecisionRemove,
 from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.decisions import Decision
 from hudkit.sections.state import HudState, state_after
-from hudkit.tools.answer_text import PageArguments, indented_block, item_row, list_rows, row_lines
+from hudkit.tools.answer_text import PageArguments, indented_block, item_row, list_rows, quote, row_lines
 from hudkit.tools.operation import (
     MAX_VALUES,
     SECTION_LISTINGS,
@@ -33,6 +34,7 @@ from hudkit.tools.operation import (
 )
 from hudkit.tools.record import add_to_section, item_with_text, record, remove_from_section, stored_words
 from hudkit.tools.resolve_item import ItemName, ItemNames, OneItem, resolve_item, resolve_items
+from hudkit.tools.spellings import looks_like_id
 
 DecisionName = Annotated[
     ItemName, Meta(description="The decision's id, its text, or a part of it that no other has.")
@@ -46,6 +48,10 @@ class _NewDecision(OperationArguments, frozen=True):
         OneItem | Annotated[tuple[ItemName, ...], Meta(max_length=MAX_VALUES)],
         Meta(description="The decision, or a list of them, that this one replaces (id or text)."),
     ] = ()
+    item: Annotated[
+        AnyText,
+        Meta(description="Words of the decision that this one replaces; where none has them, none is replaced."),
+    ] = ""
 
 
 class _ThatDecision(OperationArguments, frozen=True):
@@ -121,7 +127,7 @@ def _record(session: SessionCore, args: _NewDecision, origin: Origin) -> Operati
 def _record_each(
     session: SessionCore, args: _NewDecision, summaries: Sequence[str], origin: Origin
 ) -> OperationResult:
-    if args.details or args.supersedes:
+    if args.details or args.supersedes or args.item:
         raise OperationError(
             "details and supersedes belong to one decision", hint="Record each of these decisions by itself."
         )
@@ -130,10 +136,20 @@ def _record_each(
 
 def _record_one(session: SessionCore, summary: str, args: _NewDecision, origin: Origin) -> OperationResult:
     gone: list[str] = []
+    if looks_like_id(args.item):
+        raise OperationError(
+            f"a new decision has no id yet: {quote(args.item)}",
+            hint="Leave it out, or name what is replaced in words.",
+        )
 
     def decide(state: HudState) -> Sequence[Payload]:
         names = (args.supersedes,) if isinstance(args.supersedes, str) else args.supersedes
         olds = {old.id: old for old in (_resolve(state, name) for name in names)}
+        # Models also say there what the new decision is about.
+        if args.item and args.item.casefold() not in summary.casefold():
+            with suppress(OperationError):
+                old = _resolve(state, args.item)
+                olds[old.id] = old
         new = DecisionRecord(summary, args.details)
         # One text stands once: the same summary is the same decision, or replaces it.
         twin = state.decisions.find(without_secrets(summary))
@@ -159,6 +175,8 @@ def _record_one(session: SessionCore, summary: str, args: _NewDecision, origin: 
     existed = change.before.decisions.get(id) is not None
     recorded = f"Recorded decision {id}{stored_words(change, without_secrets(summary))}."
     text = f"Already there: decision {id}." if existed else recorded
+    if args.item and not gone:
+        text += f" No decision is named {quote(args.item, 40)}: none was replaced."
     if gone:
         text += f" It supersedes {', '.join(gone)}."
     return OperationResult(text + change.note, {"id": id, "recorded": bool(change), "superseded": list(gone)})

@@ -231,14 +231,10 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
     ):
         _place(others, placed, target, names)
     _place_details(operation, others, placed, text)
-    replaced = others.get("item")
-    if operation.name == "decisions.record" and "supersedes" not in placed and _is_words(replaced):
-        # Of a new decision, the item is the one that it replaces; an id may be one that was made up for it.
-        placed["supersedes"] = others.pop("item")
     if operation.writes and item in placed and not text:
         # Which item it is was said; what else is said of it changes nothing.
         others = {name: value for name, value in others.items() if name not in _TEXT_NAMES | _DETAIL_NAMES}
-    elif text in placed and not item and operation.name != "decisions.record" and _is_id(others.get("item")):
+    elif text in placed and not item and looks_like_id(others.get("item")):
         # A new entry has no id yet; one that was made up says nothing.
         del others["item"]
     elif text in placed and not item and _is_part(others.get("item"), placed[text]):
@@ -251,11 +247,8 @@ def _is_part(value: Any, text: Any) -> bool:
     return isinstance(value, str) and isinstance(text, str) and value.strip().casefold() in text.casefold()
 
 
-def _is_words(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and not _is_id(value)
-
-
-def _is_id(value: Any) -> bool:
+def looks_like_id(value: object) -> bool:
+    """Return whether a value can only be meant as an item's id: `d1`, `12`."""
     return isinstance(value, str) and _ID.fullmatch(value.strip()) is not None
 
 
