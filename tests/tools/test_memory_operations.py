@@ -17,9 +17,11 @@ from hudkit.cli.demo import unpack_orchard
 from hudkit.errors import OperationError
 from hudkit.log import Origin
 from hudkit.log import payloads as p
+from hudkit.testing.assertions import calls_in
 from hudkit.tokens import count_tokens
 from hudkit.tools import OPERATIONS, reply
 from hudkit.transcripts import Message, SessionRow, TextPart, ToolPart
+from hudkit.transcripts.event_log_transcript import OwnTranscript
 from hudkit.transcripts.search import PastSessions, open_past_sessions
 from strategies import hostile
 
@@ -202,6 +204,29 @@ def test_compactions_by_their_index(session, main):
     assert "## Goal" in read.text and read.data["summary"].startswith("## Goal")
     refused = reply(session, "memory", {"tool": "compactions", "args": {"session": main, "read": 3}})
     assert not refused.ok and "there is no compaction 3" in refused.text
+
+
+@pytest.mark.parametrize("has_past", [False, True])
+def test_the_call_of_a_frame_after_a_compaction_reads_the_summaries_also_where_no_conversation_is_kept(has_past):
+    hud = Hud.in_memory()
+    s = hud.session("s")
+    if has_past:
+        s.past = PastSessions((OwnTranscript(hud.log),))
+    assert "memory compactions" not in s.frame(1_000, 200_000).base
+    s.append(p.TaskSet("Port it"), p.CompactAfter("## Goal\nfirst of them", trigger="auto"))
+    base = s.frame(1_000, 200_000).base
+    assert "\n1 compaction: memory compactions\n" in base
+    s.append(p.CompactAfter("## Goal\nsecond of them", trigger="manual"))
+    second = s.state.seq
+    base = s.frame(1_000, 200_000).base
+    assert base.count("2 compactions: memory compactions") == 1
+    ((router, call),) = calls_in(base)
+    listed = s.tool(router, call)
+    assert "first of them" in listed and "second of them" in listed and "automatic" in listed
+    assert "    second of them" in s.tool("memory", {"operation": "compactions", "read": 2})
+    s.append(p.CompactUndone(second, "## Goal\nfirst of them"))
+    assert "\n1 compaction: memory compactions\n" in s.frame(1_000, 200_000).base
+    assert "Compactions (1)" in s.tool(router, call) and "first of them" in s.tool(router, call)
 
 
 def test_counts_children_comparison_and_window(session, past, main):

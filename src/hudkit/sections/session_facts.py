@@ -107,8 +107,9 @@ def _link_texts(links: tuple[LinkedSession, ...]) -> list[str]:
     return texts
 
 
-_PRIORITY, _OFFER_PRIORITY = 20, 82
-"""An offer to take up a task is all that a new session has to go on."""
+_PRIORITY, _COMPACTED_PRIORITY, _OFFER_PRIORITY = 20, 65, 82
+"""How the summaries of compactions are read comes before the notes: behind many of them it would never be told. An
+offer to take up a task is all that a new session has to go on."""
 
 
 def _show(session: SessionFacts, compacted: _Counted, task: _TaskText, density: Density) -> tuple[ShownBlock, ...]:
@@ -117,7 +118,8 @@ def _show(session: SessionFacts, compacted: _Counted, task: _TaskText, density: 
     says_more = bool(task) and not _says_again(session.title, task.description)
     parts = [shorten(session.title, 100)] if session.title and says_more else []
     if compacted.count:
-        parts.append("compacted once" if compacted.count == 1 else f"compacted {compacted.count} times")
+        priority = _COMPACTED_PRIORITY
+        parts.append(f"{compacted.count} compaction{'s' if compacted.count > 1 else ''}: memory compactions")
     parts += _link_texts(session.links)
     if session.offer is not None and not task:
         parts.append(_offer_text(session.offer))

@@ -162,7 +162,7 @@ async def expect_async_error(kind: type[E], awaitable: Awaitable[object]) -> E:
 
 
 _CALL = re.compile(r"\b(hud|memory)\((?=\{ *[\w\"]+ *:)")
-_NAMED = re.compile(r"(?:\+\d+(?: \w+)?: |\bhud )([a-z]+(?:\.[a-z]+)?)\b(?![(.:])")
+_NAMED = re.compile(r"(?:\+\d+(?: \w+)?: |\bhud |\bcompactions?: memory )([a-z]+(?:\.[a-z]+)?)\b(?![(.:])")
 _BARE = re.compile(r"\{ *\w+:")
 _STUB = re.compile(r'\bmemory ([a-z_.]+) (?=\{")')
 _GOES_ON = re.compile(r"\n\nIt goes on: (memory\(.+\))\s*\Z")
@@ -172,7 +172,8 @@ def calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
     """Return the calls that a text for an agent names, as router and arguments, each once and in order.
 
     Known forms: `memory({"operation": "messages"})`, `hud({...})`, `memory output {"id":"p1"}` of a stub, and
-    operations that only read, as frames name them: `+3 more: decisions.list`, `+3: decisions.list`, `hud snapshot`.
+    operations that only read, as frames name them: `+3 more: decisions.list`, `+3: decisions.list`, `hud snapshot`,
+    `2 compactions: memory compactions`.
     """
     calls = [(match[1], _object_at(text, match.end())) for match in _CALL.finditer(text)]
     stubs = [(match[1], _object_at(text, match.end())) for match in _STUB.finditer(text)]

@@ -191,12 +191,13 @@ def _compactions(session: SessionCore, args: _CompactionsArguments) -> Operation
 
     Of those that the HUD saw, also the receipt: how it came about, tokens before and after, what was dropped.
     """
-    id = resolve_session_id(session, args)
-    transcript, _ = transcripts_of(session).find(id)
-    summaries: list[tuple[Message, bool, int]] = []
+    is_own = session.past is None and not (args.session or args.sessionId).strip()
+    id = host_session_id(session) if is_own else resolve_session_id(session, args)
+    transcript = None if is_own else transcripts_of(session).find(id)[0]
+    summaries: list[tuple[Message, bool, int | str]] = []
     markers: dict[str, bool] = {}
     count = 0
-    for message in transcript.messages(id):
+    for message in transcript.messages(id) if transcript is not None else ():
         marker = compaction_marker(message)
         if marker is not None:
             markers[message.id] = marker.auto
@@ -206,6 +207,12 @@ def _compactions(session: SessionCore, args: _CompactionsArguments) -> Operation
         else:
             count += 1
     receipts_by_message = _receipts_of(session, id)
+    if not summaries:  # a conversation that does not have them, or that nobody keeps
+        summaries = [
+            (_summary_of(receipt, message), False, "?")
+            for message, receipt in receipts_by_message.items()
+            if not receipt.undone
+        ]
     if not args.read:
         rows = []
         previous = ""
@@ -236,7 +243,8 @@ def _compactions(session: SessionCore, args: _CompactionsArguments) -> Operation
         f"Compaction {args.read} of {len(summaries)}, {utc_minute(message.created)}, message {id_cell(message.id)}"
     )
     if message.id in receipts_by_message and not args.offset:
-        seen = covered_range(receipts_by_message[message.id], tuple(transcript.messages(id)))
+        messages = tuple(transcript.messages(id)) if transcript is not None else ()
+        seen = covered_range(receipts_by_message[message.id], messages)
         title = "\n".join((title, *_receipt_lines(receipts_by_message[message.id], seen, session)))
     return OperationResult(
         f"{title}\n\n{text}",
@@ -271,12 +279,16 @@ def _plans(session: SessionCore, args: _PlansArguments) -> OperationResult:
 
 
 def _receipts_of(session: SessionCore, id: str) -> Mapping[str, Receipt]:
-    """Return the receipts of this session, by the message that has the summary; of another one, none."""
-    if id != host_session_id(session):
+    """Return the receipts of this session by the message with the summary, else by event; none of another one."""
+    if id not in (host_session_id(session), session.id):
         return {}
-    return {
-        receipt.message: receipt for receipt in read_receipts(session.events(), session.state_at) if receipt.message
-    }
+    receipts = read_receipts(session.events(), session.state_at)
+    return {receipt.message or f"{id}#{receipt.seq}": receipt for receipt in receipts}
+
+
+def _summary_of(receipt: Receipt, id: str) -> Message:
+    """Return the summary that a receipt has, as the message that holds it."""
+    return Message(id, "", "assistant", receipt.time, parts=(TextPart(id, receipt.summary),))
 
 
 def _receipt_lines(receipt: Receipt, seen: CoveredRange | None, session: SessionCore) -> tuple[str, ...]:

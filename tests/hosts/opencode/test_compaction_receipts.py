@@ -177,7 +177,9 @@ def test_undo_brings_the_dropped_messages_back(opencode: Hosts, model: ScriptedM
     assert host.summarize(session)
     model.play(uses(hud("notes.add", content="Learned after the second")), says("the third answer"))
     host.prompt(session, "the third words")
-    assert "Summary number 2." in model.chats[-2].text and "compacted 2 times" in hud_base(model.chats[-2])
+    assert "Summary number 2." in model.chats[-2].text and "2 compactions: memory compactions" in hud_base(
+        model.chats[-2]
+    )
 
     code, plan, _ = cli(host, "undo", 2, "--session", session)
     assert code == 0 and "Nothing was done" in plan and len(model.chats) and "messages come back" in plan
@@ -191,7 +193,9 @@ def test_undo_brings_the_dropped_messages_back(opencode: Hosts, model: ScriptedM
     assert any("the second words" in text for text in user_texts(last))
     assert not any("the third words" in text for text in user_texts(last))
     base = hud_base(last)
-    assert "Summary number 1." in base and "Summary number 2." not in base and "compacted once" in base
+    assert (
+        "Summary number 1." in base and "Summary number 2." not in base and "1 compaction: memory compactions" in base
+    )
     assert "- Dials are drawn, too" in base
     assert "Learned after the second" not in base, "the message that noted it was taken back, too"
     first, second = facts(cli, host, "--session", session)["compactions"]

@@ -197,7 +197,7 @@ def test_five_compactions_in_a_row_lose_nothing(opencode: Hosts, model: Scripted
         assert held(base)["Next Steps"] == LIVE["Next Steps"]
         assert [text for text in GONE if text in base] == []
         assert f"Summary number {n}, " not in base and model.chats[-1].text.count(f"Summary number {n}, ") == 1
-    assert "compacted 5 times" in base
+    assert "5 compactions: memory compactions" in base
     assert model.left == 0
 
 

@@ -92,7 +92,7 @@ def test_the_tour_goes_as_the_readme_has_it(
     before, shown = shows
     assert [line for line in KEPT if line not in before.splitlines()] == []
     assert [line for line in KEPT if line not in shown.splitlines()] == []
-    assert "compacted once" in shown and SUMMARY not in shown, "the conversation has it"
+    assert "1 compaction: memory compactions" in shown and SUMMARY not in shown, "the conversation has it"
     account = walk["hudkit show --cache"].output
     assert re.search(r"^whole request +[\d,]+ +[\d.]+ % +[\d.]+ %$", account, re.MULTILINE)
     assert "a compaction" in account

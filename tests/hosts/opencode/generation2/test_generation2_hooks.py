@@ -104,7 +104,9 @@ def test_a_compaction_is_told_what_is_on_record_where_its_hook_is_called(
     (summary,) = model.of("compaction")
     assert ("Sign with ES256" in " ".join(summary.system)) is not bool(absent)
     base = hud_base(model.chats[-1])
-    assert "Sign with ES256" in base and "compacted once" in base, "the next base has it in any case"
+    assert "Sign with ES256" in base and "1 compaction: memory compactions" in base, (
+        "the next base has it in any case"
+    )
 
 
 def test_the_core_of_opencode_2_inside_opencode_1_is_left_alone(data: Path, runtime: str) -> None:
