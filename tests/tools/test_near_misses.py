@@ -134,6 +134,13 @@ GONE = ("notes.remove", {"id": "n1"})
             {"operation": "decisions.record", "item": "retry uploads", "text": "Retry five times"},
             ("decisions.record", {"summary": "Retry five times", "supersedes": "d2"}),
         ),
+        (
+            {"operation": "decisions.supersede", "text": "A failed upload is retried five times from now on"},
+            (
+                "decisions.record",
+                {"summary": "A failed upload is retried five times from now on", "supersedes": "d2"},
+            ),
+        ),
         ({"operation": "steps.reorder", "item": "s3"}, ("steps.reorder", {"ids": ["s3"]})),
         # the item in a whole sentence, or in the new text alone
         ({"operation": "steps.complete", "text": "Good news: the client we wanted to write is merged"}, DONE),
@@ -196,6 +203,8 @@ def test_it_is_understood(sent, meant):
         {"operation": "steps.complete", "items": ["s1", "s9"]},
         {"operation": "decisions.record", "text": "x", "item": "d1"},
         {"operation": "steps.remove", "item": "the mail server that we test at night is the old one, not the shim"},
+        {"operation": "decisions.supersede", "text": "The archive is packed with zstd from now on"},
+        {"operation": "decisions.supersede", "by": "d2"},
         {"operation": "steps.complete", "item": "step 9"},
         {"operation": "steps.complete", "item": "one"},
         {"operation": "notes.update", "text": "The database is on port 5432"},

@@ -65,7 +65,10 @@ class _TheseDecisions(OperationArguments, frozen=True):
 
 
 class _Replacement(OperationArguments, frozen=True):
-    id: DecisionName
+    id: Annotated[
+        AnyText,
+        Meta(description="The decision's id, its text, or a part of it; or none: the one most like the text."),
+    ] = ""
     by: Annotated[AnyText, Meta(description="The recorded decision that replaces it (id or text).")] = ""
     text: Annotated[AnyText, Meta(description="What is decided instead, where that is not recorded yet.")] = ""
 
@@ -191,7 +194,9 @@ def _supersede(session: SessionCore, args: _Replacement, origin: Origin) -> Oper
             'decisions.supersede needs the argument "by" or "text"', hint="The decision that holds from now on."
         )
     if new or not _is_recorded(session.state, args.by):
-        return _record_one(session, new or args.by, _NewDecision("", supersedes=args.id), origin)
+        return _record_one(session, new or args.by, _NewDecision("", supersedes=args.id or new), origin)
+    if not args.id:
+        raise OperationError('decisions.supersede needs the argument "item"', hint="The decision that is replaced.")
     ids = ["", ""]
 
     def decide(state: HudState) -> Sequence[Payload]:
