@@ -132,6 +132,7 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("log", "hudkit.conversations.db", "what was said in programs, as frameworks hand it over", "removed"),
     OwnFile("log", "hudkit.conversations.db-*", "what SQLite keeps beside it", "removed"),
     OwnFile("log", "exports/*.json", "sessions that were exported", "removed"),
+    OwnFile("log", "exports/*.md", "transcripts that were exported", "removed"),
     OwnFile("log", "exports/.*", "an export that was cut off", "named"),
     OwnFile("log", "daemon.log*", "the daemon's log", "removed"),
     OwnFile("log", "token", "the token of the daemon's pages", "none"),

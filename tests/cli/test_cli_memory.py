@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +68,13 @@ def test_lists_transcripts_and_counts(memory):
     assert code == 0 and second["text"][:40] in out
     assert memory("compactions", "ses_e06196b1", 1)[1].startswith("Compaction 1 of 2")
     assert first["id"] in memory("messages", "ses_e06196b1", "--before", second["id"], "--limit", 1)[1]
+
+
+def test_a_session_is_exported_with_what_was_said(memory):
+    code, out, _ = memory("export", "ses_own", "--transcript", "--json")
+    facts = json.loads(out)
+    assert code == 0 and Path(facts["markdown"]).read_text().startswith("# ")
+    assert facts["messages"] == len(json.loads(Path(facts["path"]).read_text())["transcript"]) > 0
 
 
 def test_a_session_is_exported_and_imported(memory):

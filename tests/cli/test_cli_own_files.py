@@ -60,6 +60,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hudkit: Run) -> Path:
     (data / "daemon.log").write_text(f"one\n{SECRET}\nthree\n")
     (data / "exports").mkdir(exist_ok=True)
     (data / "exports/ses_9.json").write_text(json.dumps({"notes": [f"x {SECRET} y"], "n": 1}))
+    (data / "exports/ses_9.md").write_text(f"# Words\n\n      {SECRET} said\n")
     (data / "frames").mkdir()
     (data / "frames/ses_1.json").write_text(json.dumps({"base": f"- again {SECRET}"}))
     (data / "frames/ses_2.json").write_text(json.dumps({"base": "- nothing of it"}))
@@ -93,6 +94,7 @@ def test_redaction_reaches_every_file_or_names_it_and_exits_with_one(home: Path,
         "worlds/hall.db",
         "daemon.log",
         "exports/ses_9.json",
+        "exports/ses_9.md",
         "frames/ses_1.json",
     } <= {name.removesuffix("-wal") for name in before}
     code, out, err = hudkit("redact", "--text-file", secret_file(home), "--json")
@@ -107,6 +109,7 @@ def test_redaction_reaches_every_file_or_names_it_and_exits_with_one(home: Path,
     assert hudkit("redact", "--text-file", secret_file(home))[0] == 0
     assert json.loads((data / "exports/ses_9.json").read_text()) == {"notes": ["x [redacted] y"], "n": 1}
     assert (data / "daemon.log").read_text() == "one\n[redacted]\nthree\n"
+    assert (data / "exports/ses_9.md").read_text() == "# Words\n\n[redacted]\n"
 
 
 def test_what_was_redacted_is_still_read(home: Path, hudkit: Run) -> None:

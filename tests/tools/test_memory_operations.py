@@ -242,6 +242,77 @@ def test_counts_children_comparison_and_window(session, past, main):
     assert "25 % in use" in said(session, "context").text
 
 
+def test_a_comparison_says_what_was_decided(hud, session, past, main):
+    other = past.sessions()[0].id
+    assert "is not recorded in the HUD" in said(session, "compare", a=main, b=other).text
+    for id, decisions in ((main, ("Use JSON", "Keep v1")), (other, ("Use JSON", "Drop v1\n## Not a heading"))):
+        for summary in decisions:
+            hud.session(id).call("decisions.record", {"summary": summary})
+    hud.session(main).call("task.set", {"description": "Plan the frost days"})
+    hud.session(main).call("constraints.add", {"text": "never change plan()"})
+    gone = hud.session(main).call("decisions.record", {"summary": "Use YAML"}).data["id"]
+    hud.session(main).call("decisions.remove", {"id": gone})
+    compared = said(session, "compare", a=main, b=other)
+    assert (
+        f'Task of {main}: "Plan the frost days"\n\nTask of {other}: none set\n\n'
+        'Decided in both (1):\n- "Use JSON"\n'
+        f'Decided only in {main} (1):\n- "Keep v1"\n'
+        f'Decided only in {other} (1):\n- "Drop v1\\n## Not a heading"\n\n'
+        f'Rules in both (0)\nRules only in {main} (1):\n- "never change plan()"\n'
+    ) in compared.text
+    assert "YAML" not in compared.text and "Blockers" not in compared.text
+    assert compared.data[main]["decisions"] == ["Use JSON", "Keep v1"]
+
+
+def test_a_subagents_answer_needs_no_second_call_and_all_of_it_one(session, main):
+    listed = said(session, "children", session=main)
+    (child,) = listed.data["sessions"]
+    assert "    Findings:\n" in listed.text and child["answer"].startswith("Findings:\n1. planner.plan")
+    (call,) = re.findall(r"^All of it: memory\((.*)\)$", listed.text, re.MULTILINE)
+    assert "Findings:" in reply(session, "memory", json.loads(call)).text
+    page = said(session, "messages", session=main, limit=200, tokens=20_000).text
+    (call,) = re.findall(r"^  its session: memory\((.*)\)$", page, re.MULTILINE)
+    assert json.loads(call) == {"operation": "messages", "session": child["id"]}
+
+
+def test_a_transcript_is_exported_as_json_and_as_markdown(past, tmp_path):
+    call = ToolPart("p1", "write", "c1", "completed", {"content": "x" * 500 + " ghp_" + "a1B2" * 9}, output="y" * 900)
+    parts = (TextPart("p0", "# No heading"), call)
+    message = Message("m1", "ses_words", "assistant", 1_795_000_000_000, parts=parts)
+
+    class Words:
+        host = "words"
+        location = ""
+
+        def session(self, id):
+            return SessionRow(id="ses_words", host="words", title="Words") if id == "ses_words" else None
+
+        def sessions(self):
+            return (self.session("ses_words"),)
+
+        def messages(self, id, *, after=""):
+            return iter((message,))
+
+        def todos(self, id):
+            return ()
+
+        def close(self):
+            return None
+
+    with Hud.in_memory(past=PastSessions((Words(),), None, tmp_path / "exports")) as hud:
+        session = hud.session("ses_words")
+        session.call("notes.add", {"content": "a note"})
+        assert "markdown" not in said(session, "export").data and not (tmp_path / "exports/ses_words.md").exists()
+        exported = said(session, "export", transcript=True).data
+    facts = json.loads(Path(exported["path"]).read_text())
+    text = Path(exported["markdown"]).read_text()
+    assert exported["messages"] == 1 and facts["transcript"][0]["text"] == "# No heading"
+    assert len(facts["transcript"][0]["calls"][0]["output"]) == 900
+    assert text.startswith("# Words\n\n## assistant `m1` ") and "\n      # No heading\n" in text and "y" * 900 in text
+    assert "x" * 500 in text and "a1B2" not in text and "a1B2" not in Path(exported["path"]).read_text()
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in (tmp_path / "exports").iterdir())
+
+
 def test_plans_are_listed_and_read(session, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))

@@ -22,7 +22,8 @@ _DETAILS = """\
 file beside the log (`hudkit.search.db`) that can be rebuilt at any time; each search updates it first, and `index`
 does only that. `sessions`, `children SESSION`, `messages SESSION`, `message SESSION ID`, `output SESSION ID` (what a
 call gave back, by the number in the line that stands for it or by the call's id), `compactions SESSION`, `plans` and
-`compare A B` read further from there. `export` writes what a session of hudkit's log recorded to a JSON file,
+`compare A B` read further from there. `export` writes what a session of hudkit's log recorded to a JSON file (with
+`--transcript` what was said, too, and as markdown beside it),
 `import NAME SESSION` reads it into a session; so does `import FILE SESSION` for a file elsewhere, also for one of
 plain sections (`currentTask`, `keyDecisions`, `notes` …)."""
 
@@ -62,11 +63,12 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "output": ("offset", "tokens"),
     "compactions": ("offset", "tokens"),
     "plans": ("offset", "tokens"),
+    "export": ("transcript",),
     "search": ("limit", "session", "project", "host", "role", "tool", "since", "until", "syntax", "tokens"),
 }
 """The options that an operation takes."""
 
-_FLAGS = ("all", "tools", "syntax")
+_FLAGS = ("all", "tools", "syntax", "transcript")
 _NUMBERS = ("limit", "skip", "length", "offset", "tokens")
 _NEED = {
     "children": 1,
@@ -103,6 +105,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tools", action="store_true", help="include tool results and reasoning")
     parser.add_argument("--all", action="store_true", help="include the sessions of subagents")
+    parser.add_argument("--transcript", action="store_true", help="export what was said, too, also as markdown")
     parser.add_argument("--syntax", action="store_true", help="the words are an FTS5 expression")
     parser.add_argument("--stale", action="store_true", help="do not update the index first")
     parser.add_argument(

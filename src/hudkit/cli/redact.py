@@ -172,7 +172,7 @@ def _redact_others(data: Path, log: Path, wanted: Sequence[SecretText]) -> Itera
                     count = _redact_export(path, wanted)
                 case "frames/*.json*":
                     count = _drop_frame(path, wanted)
-                case "daemon.log*" | "outputs/*.txt":
+                case "daemon.log*" | "outputs/*.txt" | "exports/*.md":
                     count = _redact_lines(path, wanted)
                 case _:
                     continue

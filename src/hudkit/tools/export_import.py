@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from hudkit.compose import shorten, visible
 from hudkit.errors import HudkitError, OperationError
 from hudkit.hud import SessionCore
 from hudkit.log.codec import decode_payload
@@ -24,17 +25,22 @@ from hudkit.log.payloads import (
     TaskSet,
     Unknown,
 )
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.state import HudState
 from hudkit.tools.answer_text import id_text
-from hudkit.tools.operation import EmptyArguments, OperationArguments, OperationResult, Text, operation, reading
+from hudkit.tools.operation import OperationArguments, OperationResult, Text, operation, reading
 from hudkit.tools.record import record
 from hudkit.tools.state_ops import readable_sections
-from hudkit.tools.transcript_text import host_session_id, transcripts_of
+from hudkit.tools.transcript_text import SessionArguments, host_session_id, resolve_session_id, transcripts_of
+from hudkit.tools.transcripts import whole_transcript
 from hudkit.transcripts.event_log_transcript import BOOKKEEPING_EVENTS
-from hudkit.transcripts.named_files import read_export, write_export
+from hudkit.transcripts.named_files import read_export, write_export, write_transcript
 
 _SCHEMA = 1
 """Version of exported sessions."""
+
+_MAX_MESSAGES = 50_000
+"""Messages of an exported transcript."""
 
 _APART = BOOKKEEPING_EVENTS | {"compact.after", "event.undo", "file.open", "file.close"}
 """Types that make sense in their own session only: they name its frames, its compactions, its event numbers."""
@@ -56,9 +62,16 @@ class _ImportArguments(OperationArguments, frozen=True):
     name: Annotated[Text, Meta(description="The file's name, as `export` told it.")]
 
 
-@reading("export", EmptyArguments)
-def _export(session: SessionCore, _: EmptyArguments) -> OperationResult:
-    """Write this session's HUD as a JSON file that a person can read, and tell its name."""
+class _ExportArguments(OperationArguments, frozen=True):
+    transcript: Annotated[bool, Meta(description="Also what was said, and as markdown beside it.")] = False
+
+
+@reading("export", _ExportArguments, example={"transcript": True})
+def _export(session: SessionCore, args: _ExportArguments) -> OperationResult:
+    """Write this session's HUD as a JSON file that a person can read, and tell its name.
+
+    With `transcript`, the messages are in it, too, and in a markdown file beside it; secrets of known forms are not.
+    """
     state = session.state
     folder = _folder(session)
     facts = {
@@ -69,9 +82,20 @@ def _export(session: SessionCore, _: EmptyArguments) -> OperationResult:
         # The events carry the import, the sections are for people who read the file.
         "events": [_event(event) for event in session.events() if event.type not in _APART and event.payload],
     }
-    path = write_export(folder, host_session_id(session), facts)
-    text = f"Exported {state.seq} events' state to {id_text(path.name)} in {id_text(str(folder))}."
-    return OperationResult(text, {"name": path.name, "path": str(path), "events": len(facts["events"])})
+    name = host_session_id(session)
+    data: dict[str, Any] = {"events": len(facts["events"])}
+    note = ""
+    if args.transcript:
+        transcript, row = transcripts_of(session).find(resolve_session_id(session, SessionArguments()))
+        words, messages = whole_transcript(transcript, row.id, _MAX_MESSAGES)
+        facts["transcript"] = messages
+        title = visible(shorten(without_secrets(row.title or row.id), 120))
+        markdown = write_transcript(folder, name, f"# {title}\n\n{words}\n")
+        data |= {"messages": len(messages), "markdown": str(markdown)}
+        note = f" The transcript, {len(messages)} messages, is in it and in {id_text(markdown.name)}."
+    path = write_export(folder, name, facts)
+    text = f"Exported {state.seq} events' state to {id_text(path.name)} in {id_text(str(folder))}.{note}"
+    return OperationResult(text, {"name": path.name, "path": str(path), **data})
 
 
 @operation("import", _ImportArguments, example={"name": "ses_1.json"})

@@ -87,19 +87,30 @@ def _resume(session: SessionCore, args: _ResumeArguments, _: Origin) -> Operatio
 
 def open_tasks(session: SessionCore) -> Callable[[str], str]:
     """Return a function from a host's id of a session to its task; empty where our log knows none."""
+    state_of = recorded_states(session)
+
+    def task(id: str) -> str:
+        state = state_of(id)
+        return state.task.description if state is not None else ""
+
+    return task
+
+
+def recorded_states(session: SessionCore) -> Callable[[str], HudState | None]:
+    """Return a function from a host's id of a session to its state; `None` where our log has none."""
     try:
         recorded = session.log.sessions()
         keys = {host_id_of_key(key): key for key in recorded} | {key: key for key in recorded}
     except StoreError:
         keys = {}
 
-    def task(id: str) -> str:
+    def state_of(id: str) -> HudState | None:
         try:
-            return session.other(keys[id]).task.description if id in keys else ""
+            return session.other(keys[id]) if id in keys else None
         except StoreError:
-            return ""
+            return None
 
-    return task
+    return state_of
 
 
 def _payloads_to_take(other: HudState, state: HudState, id: str) -> Iterator[_TakenPayload]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from hudkit.compose import visible
+from hudkit.compose import shorten, visible
 from hudkit.errors import HudkitError, OperationError
 from hudkit.hud import SessionCore
 from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key
-from hudkit.tools.answer_text import id_text
+from hudkit.log.secret_patterns import without_secrets
+from hudkit.tools.answer_text import id_text, indented_block, quote
+from hudkit.tools.help import call_text
 from hudkit.tools.operation import AnyText, EmptyArguments, OperationArguments, OperationResult, reading
-from hudkit.tools.resume_task import open_tasks
+from hudkit.tools.resume_task import open_tasks, recorded_states
 from hudkit.tools.transcript_text import (
     SessionArguments,
     TokenRoom,
@@ -24,6 +27,7 @@ from hudkit.tools.transcript_text import (
     host_session_id,
     id_cell,
     markdown_table,
+    message_words,
     resolve_session_id,
     transcripts_of,
     utc_minute,
@@ -36,6 +40,14 @@ if TYPE_CHECKING:
 
 _MAX_MESSAGES = 50_000
 """Of one session that a comparison looks at."""
+
+_MAX_ANSWERS = 10
+"""Children whose last answer is told, the newest."""
+
+_ANSWER_CHARS = 1_200
+
+_MAX_RECORDED = 10
+"""Decisions and rules that a comparison names of each side."""
 
 _EDITS = ("edit", "write", "multiedit", "patch", "apply_patch", "notebookedit")
 _PATHS = ("filePath", "file_path", "path", "notebook_path")
@@ -102,10 +114,33 @@ def _sessions(session: SessionCore, args: _SessionsArguments) -> OperationResult
 
 @reading("children", SessionArguments, example={"session": "ses_1"})
 def _children(session: SessionCore, args: SessionArguments) -> OperationResult:
-    """List the sessions of a session's subagents."""
+    """List the sessions of a session's subagents, with what each said last and the call that reads all of it."""
     parent = resolve_session_id(session, args)
-    rows = [row for row in transcripts_of(session).sessions() if row.parent_id == parent]
-    return _listing(f"Children of {id_text(parent)}", rows, 0, 200, 4_000, session)
+    past = transcripts_of(session)
+    rows = [row for row in past.sessions() if row.parent_id == parent]
+    listed = _listing(f"Children of {id_text(parent)}", rows, 0, 200, 2_000, session)
+    room, parts = TokenRoom(2_000), [listed.text]
+    for row, facts in zip(rows[:_MAX_ANSWERS], listed.data["sessions"], strict=False):
+        answer = _last_answer(past, row.id)
+        facts["answer"] = answer
+        call = call_text("memory", "messages", {"session": row.id})
+        words = shorten(answer, _ANSWER_CHARS)
+        text = f"{id_cell(row.id)} said last:\n{indented_block(words)}\n\nAll of it: {call}"
+        if not answer or not room.take(text):
+            text = f"{id_cell(row.id)}: {call}"
+        parts.append(text)
+    return OperationResult("\n\n".join(parts), listed.data)
+
+
+def _last_answer(past: PastSessions, id: str) -> str:
+    """What a session's agent said last, without its calls; empty where it has said nothing yet."""
+    answer = ""
+    with suppress(HudkitError):
+        transcript, _ = past.find(id)
+        for message in islice(transcript.messages(id), _MAX_MESSAGES):
+            if message.role == "assistant" and (words := message_words(message).strip()):
+                answer = words
+    return shorten(without_secrets(answer), 20_000)
 
 
 def _without_copies(rows: Sequence[SessionRow], host: str) -> Sequence[SessionRow]:
@@ -151,13 +186,13 @@ def _listing(
 
 @reading("compare", _CompareArguments, example={"a": "ses_1", "b": "ses_2"})
 def _compare(session: SessionCore, args: _CompareArguments) -> OperationResult:
-    """Compare two sessions: how long they were, what was called, which files both changed."""
+    """Compare two sessions: what was decided, how long they were, what was called, which files both changed."""
     past = transcripts_of(session)
     ids = [resolve_session_id(session, SessionArguments(session=asked)) for asked in (args.a, args.b)]
     if ids[0] == ids[1]:
         raise OperationError("a session cannot be compared with itself", hint="`sessions` lists the ids.")
     first, second = (_facts(past, id) for id in ids)
-    rows = [(name, first[name], second[name]) for name in first if name not in ("files", "tools")]
+    rows = [(name, first[name], second[name]) for name in first if isinstance(first[name], int | str)]
     tools = sorted(first["tools"].keys() | second["tools"].keys())
     rows += [(f"calls of {tool}", first["tools"].get(tool, 0), second["tools"].get(tool, 0)) for tool in tools[:30]]
     both = sorted(first["files"] & second["files"])
@@ -166,8 +201,41 @@ def _compare(session: SessionCore, args: _CompareArguments) -> OperationResult:
     for id, this, other in ((ids[0], first, second), (ids[1], second, first)):
         only = sorted(this["files"] - other["files"])
         lines.append(f"- only {id_text(id)} ({len(only)}): {', '.join(map(id_text, only[:20])) or 'none'}")
+    lines += _recorded_lines(session, ids, (first, second))
     data = {id: {**facts, "files": sorted(facts["files"])} for id, facts in zip(ids, (first, second), strict=True)}
     return OperationResult("\n".join(lines).lstrip("\n"), data)
+
+
+def _recorded_lines(session: SessionCore, ids: Sequence[str], facts: Sequence[dict[str, Any]]) -> list[str]:
+    """What the HUD holds of both sessions, as lines; what is in force there is added to their facts."""
+    state_of = recorded_states(session)
+    states = [state_of(id) for id in ids]
+    lines: list[str] = []
+    for id, state, own in zip(ids, states, facts, strict=True):
+        if state is None:
+            lines += ["", f"What was decided in {id_text(id)} is not recorded in the HUD."]
+            continue
+        own["task"] = state.task.description
+        own["decisions"] = [decision.summary for decision in state.decisions]
+        own["constraints"] = [constraint.text for constraint in state.constraints]
+        own["blockers"] = [blocker.description for blocker in state.blockers]
+        lines += ["", f"Task of {id_text(id)}: {quote(state.task.description, 200) if state.task else 'none set'}"]
+    if None in states:
+        return lines
+    for name, title in (("decisions", "Decided"), ("constraints", "Rules"), ("blockers", "Blockers")):
+        first, second = ([*dict.fromkeys(own[name])] for own in facts)
+        if not first and not second:
+            continue
+        lines += ["", *_side(f"{title} in both", [text for text in first if text in second])]
+        lines += _side(f"{title} only in {id_text(ids[0])}", [text for text in first if text not in second])
+        lines += _side(f"{title} only in {id_text(ids[1])}", [text for text in second if text not in first])
+    return lines
+
+
+def _side(title: str, texts: Sequence[str]) -> list[str]:
+    more = f"- +{len(texts) - _MAX_RECORDED} older" if len(texts) > _MAX_RECORDED else ""
+    shown = [f"- {quote(text, 200)}" for text in texts[-_MAX_RECORDED:]]
+    return [f"{title} ({len(texts)}){':' if texts else ''}", *filter(None, [more, *shown])]
 
 
 def _facts(past: PastSessions, id: str) -> dict[str, Any]:

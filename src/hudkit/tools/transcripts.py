@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -42,6 +43,7 @@ from hudkit.transcripts.transcript import (
     ReasoningPart,
     TextPart,
     ToolPart,
+    Transcript,
 )
 
 _TEXT_CHARS = 600
@@ -307,13 +309,23 @@ def _receipt_lines(receipt: Receipt, seen: CoveredRange | None, session: Session
     return tuple(lines)
 
 
-def _message_text(message: Message, length: int, *, tools: bool) -> str:
+def whole_transcript(transcript: Transcript, id: str, limit: int) -> tuple[str, list[dict[str, Any]]]:
+    """Return a session's messages, at most `limit`, with all that was said and given back: as markdown, as facts."""
+    texts: list[str] = []
+    facts: list[dict[str, Any]] = []
+    for message in islice(transcript.messages(id), limit):
+        texts.append(_message_text(message, 10**9, tools=True, input_chars=10**9))
+        facts.append(_message_facts(message, 10**9, tools=True, input_chars=10**9))
+    return "\n\n".join(texts), facts
+
+
+def _message_text(message: Message, length: int, *, tools: bool, input_chars: int = _MAX_INPUT_CHARS) -> str:
     """Return a message as a transcript has it: a head, then its parts, texts indented; tool output on demand."""
     parts = [f"## {visible(message.role)} {id_cell(message.id)} {utc_minute(message.created)}".rstrip()]
     if message.summary:
         parts[0] += " (summary of a compaction)"
     for part in message.parts:
-        line = _part(part, length, tools=tools)
+        line = _part(part, length, input_chars, tools=tools)
         if line:
             parts.append(line)
     if message.error:
@@ -321,7 +333,7 @@ def _message_text(message: Message, length: int, *, tools: bool) -> str:
     return "\n".join(parts)
 
 
-def _part(part: object, length: int, *, tools: bool) -> str:
+def _part(part: object, length: int, input_chars: int, *, tools: bool) -> str:
     match part:
         case TextPart(text=text):
             return _deep_block(shorten(without_secrets(text.strip()), length))
@@ -329,10 +341,13 @@ def _part(part: object, length: int, *, tools: bool) -> str:
             return "- reasoning:\n" + _deep_block(shorten(without_secrets(text.strip()), length))
         case ToolPart():
             out = part.error or part.output
-            call_input = visible(shorten(without_secrets(input_line(part)), _MAX_INPUT_CHARS))
+            call_input = visible(shorten(without_secrets(input_line(part)), input_chars))
             head = f"- {id_text(part.tool)} ({visible(part.status)}): {call_input}"
+            child = part.metadata.get("sessionId")
+            if isinstance(child, str) and child:  # of a sub-agent's session
+                head += f"\n  its session: {call_text('memory', 'messages', {'session': child})}"
             if not tools or not out:
-                return f"{head} → {len(out):,} characters" if out else head
+                return head.replace(call_input, f"{call_input} → {len(out):,} characters", 1) if out else head
             return f"{head}\n{_deep_block(shorten(without_secrets(out.strip()), length))}"
         case FilePart(path=path) if path:
             return f"- file {visible(path)}"
@@ -348,7 +363,9 @@ def _deep_block(text: str) -> str:
     return "\n".join(f"      {line}" if line else "" for line in visible(text, breaks=True).split("\n"))
 
 
-def _message_facts(message: Message, length: int, *, tools: bool) -> dict[str, Any]:
+def _message_facts(
+    message: Message, length: int, *, tools: bool, input_chars: int = _MAX_INPUT_CHARS
+) -> dict[str, Any]:
     """Return a message's facts as plain values, texts cut to `length` characters."""
     return {
         "id": message.id,
@@ -363,7 +380,7 @@ def _message_facts(message: Message, length: int, *, tools: bool) -> dict[str, A
             {
                 "tool": part.tool,
                 "status": part.status,
-                "input": shorten(without_secrets(input_line(part)), _MAX_INPUT_CHARS),
+                "input": shorten(without_secrets(input_line(part)), input_chars),
                 **({"output": shorten(without_secrets(part.error or part.output), length)} if tools else {}),
             }
             for part in message.parts

@@ -105,15 +105,24 @@ def write_export(folder: Path, name: str, facts: Mapping[str, Any]) -> Path:
 
     Its name is made of `name`. Raises `TranscriptError` where it cannot be written.
     """
+    return _write_file(folder, name, ".json", msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
+
+
+def write_transcript(folder: Path, name: str, text: str) -> Path:
+    """Write a transcript as markdown into `folder`, as `write_export` does; return the file."""
+    return _write_file(folder, name, ".md", text.encode("utf-8", "replace"))
+
+
+def _write_file(folder: Path, name: str, ending: str, body: bytes) -> Path:
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:120] or "session"
-    path = folder / f"{safe}.json"
+    path = folder / f"{safe}{ending}"
     # Written beside and then renamed: a reader finds the whole file or none.
     part = folder / f".{safe}.{os.getpid()}"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(part, flags, 0o600), "wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
+            file.write(body)
         part.replace(path)
     except OSError as error:
         raise TranscriptError(f"{folder} cannot be written: {error.strerror or error}") from error
