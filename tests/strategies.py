@@ -50,6 +50,8 @@ payloads: st.SearchStrategy[p.Payload] = st.one_of(
     st.builds(p.DecisionRecord, plain, derived=st.just(True), replaces=st.lists(plain, max_size=2).map(tuple)),
     st.builds(p.DecisionConfirm, ids),
     st.builds(p.TestsRan, texts, st.integers(0, 99), st.integers(0, 3)),
+    st.builds(p.SubagentStart, texts, texts, st.sampled_from(["", "1", "2"])),
+    st.builds(p.SubagentEnd, texts, texts, texts, st.booleans(), st.sampled_from(["", "1", "2"])),
     st.builds(p.CommandRan, texts, st.sampled_from(["", "passed", "failed"]), st.none() | st.integers(0, 3)),
     st.builds(p.CommitMade, st.sampled_from(["4fe19c2", "88a01bd"]), texts),
     st.builds(p.PlanSync, paths, st.lists(st.builds(p.PlanPoint, texts, st.booleans()), max_size=3).map(tuple)),

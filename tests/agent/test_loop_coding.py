@@ -102,9 +102,23 @@ async def test_a_task_is_done_over_three_compactions_and_nothing_live_is_lost(tm
     last = model.port_requests[-1]
     for words in ("Make the shop's total right", "Integers only, no floats", "prices are in cents", "test_shop.py"):
         assert words in "".join(last.system), "what is live is in the base after the last compaction"
+    assert [ran.ending for ran in state.recent.commands] == ["1 passed"]
     log = RequestLog(tmp_path / "data" / "requests.db")
     assert [sent.request for sent in log.requests(id)] == model.port_requests
     log.close()
+
+
+async def test_a_sub_agent_that_came_back_is_in_the_hud_of_its_parent(tmp_path: Path) -> None:
+    task = ScriptedCall("task", {"description": "count files", "prompt": "Count the files.", "agent": "general"})
+    model = InProcessModel([uses(task), says("there are 2 files"), says("done")], window=WINDOW)
+    with Hud.in_memory() as board:
+        async with opened(tmp_path, model, plugins=[("hud", hud_plugin(board))]) as loop:
+            await loop.prompt("how many?")
+            project = tmp_path / "project"
+            (run,) = board.session(loop.id, project=project, host="session").state.subagents.runs
+            assert run.words == "general: count files (came back): there are 2 files"
+            child = board.session(run.session_id, project=project, host="session")
+            assert any(link.relation == "parent" for link in child.state.session.links)
 
 
 async def test_the_hud_keeps_what_was_sent_in_its_place_within_an_epoch(tmp_path: Path) -> None:

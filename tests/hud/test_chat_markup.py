@@ -80,6 +80,8 @@ def fill(session: HudSession) -> None:
         p.CommitMade("a" * 40, HOSTILE, HOSTILE),
         p.TestsRan(HOSTILE, 1, 2),
         p.CommandRan(HOSTILE, "passed"),
+        p.SubagentStart(HOSTILE, HOSTILE, "1"),
+        p.SubagentEnd(HOSTILE, HOSTILE, HOSTILE),
         p.PlanSync(f"plan {HOSTILE}.md", (p.PlanPoint(HOSTILE),)),
     )
     session.append(p.TodoSync((p.TodoItem(HOSTILE),)), origin=Origin.HOST)

@@ -31,6 +31,7 @@ from hudkit.ingest.extraction import (
     update_points,
 )
 from hudkit.ingest.failures import MAX_ERROR, CallVerdict, OpenError, judge_call
+from hudkit.ingest.subagents import subagent_of_call, subagents_in_message
 from hudkit.ingest.tool_calls import (
     FinishedCall,
     edited_paths,
@@ -223,6 +224,7 @@ def _tell_user_message(step: _Step, session: SessionRow, message: Message) -> No
         if isinstance(part, FilePart) and part.path and step.first_time(part.id):
             path = relative_path(part.path, session.directory)
             step.tell(speaker, FileOpen(path, "referenced"), message.created)
+    _tell_subagents(step, message)
     request = _request_text(message)
     if request and request != step.facts.request:
         step.remember(request=request)
@@ -238,6 +240,14 @@ def _tell_compaction_start(step: _Step, message: Message) -> None:
         trigger = "overflow" if marker.overflow else "auto" if marker.auto else "manual"
         step.remember(trigger=trigger, tail_start=marker.tail_start_id)
         step.tell(Origin.HOST, CompactBefore(trigger, step.facts.used_tokens), message.created)
+
+
+def _tell_subagents(step: _Step, message: Message) -> None:
+    """What the host tells of sub-agents that worked on their own."""
+    texts = [part.text for part in message.parts if isinstance(part, TextPart) and part.synthetic]
+    if texts and step.first_time("subagents"):
+        for ended in subagents_in_message("\n".join(texts)):
+            step.tell(Origin.HOST, ended, message.created, ended.session_id)
 
 
 def _tell_statements(step: _Step, message: Message, speaker: Origin, *, by_agent: bool = False) -> None:
@@ -336,6 +346,9 @@ def _tell_call(step: _Step, call: FinishedCall, edited: tuple[str, ...], directo
         if call.child_session:
             step.tell(Origin.HOST, SessionLink("child", call.child_session), call.ended)
         _tell_plan(step, call, directory)
+    subagent = subagent_of_call(call)
+    if subagent is not None:
+        step.tell(Origin.TOOL, subagent, call.ended)
     verdicts = judge_call(call, directory)
     ran = ran_command(call, verdicts, directory)
     if ran is not None:

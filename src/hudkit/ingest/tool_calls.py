@@ -61,6 +61,8 @@ _NEW = ("newString", "new", "new_string", "new_str", "new_text", "replacement")
 _COMMAND = ("command", "cmd", "script", "commands")
 _WORKDIR = ("workdir", "cwd", "directory")
 _PATCH = ("patchText", "patch", "input", "patch_text")
+_AGENT = ("subagent_type", "agent", "agent_name", "subagent")
+_TASK = ("description", "task", "prompt", "input", "instructions")
 _MAIN_ARGUMENT = ("url", "path", "filePath", "pattern", "command", "query", "description", "name")
 """Where a tool is of no known kind, the argument that tells two calls apart: the first that is a text."""
 
@@ -92,6 +94,10 @@ class FinishedCall(msgspec.Struct, frozen=True, kw_only=True):
     exit_status: int | None = None
     todos: object = None
     child_session: str = ""
+    agent: str = ""
+    """The kind of a sub-agent."""
+    task: str = ""
+    """What a sub-agent is asked for."""
     partial: bool = False
     part: str = ""
     main_argument: str = ""
@@ -106,7 +112,9 @@ def finished_call(part: ToolPart) -> FinishedCall:
     Arguments of a wrong type count as missing.
     """
     arguments, kind = part.input, _KINDS.get(part.tool, "other")
-    exit_status, child = part.metadata.get("exit"), part.metadata.get("sessionId")
+    exit_status = part.metadata.get("exit")
+    child = part.metadata.get("sessionId") or part.metadata.get("session")
+    is_task = kind == "task"
     return FinishedCall(
         id=part.call_id,
         tool=part.tool,
@@ -121,7 +129,9 @@ def finished_call(part: ToolPart) -> FinishedCall:
         # `True` is an `int` in Python, and no exit status
         exit_status=exit_status if type(exit_status) is int else None,
         todos=arguments.get("todos"),
-        child_session=child if kind == "task" and isinstance(child, str) else "",
+        child_session=child if is_task and isinstance(child, str) else "",
+        agent=(_text(arguments, _AGENT) or str(part.metadata.get("agent", ""))) if is_task else "",
+        task=(_text(arguments, _TASK) or "") if is_task else "",
         partial=bool(arguments.get("offset") or arguments.get("limit")),
         part=_part(arguments) if kind == "read" else "",
         main_argument=next((text for name in _MAIN_ARGUMENT if (text := _text(arguments, (name,)))), ""),
@@ -142,6 +152,9 @@ def neutral_part(part: ToolPart, names: Mapping[str, str] = {}) -> ToolPart:
         return part
     if name == "bash" and "exit" not in part.metadata and (status := _EXIT.search(part.output[-_EXIT_WINDOW:])):
         return replace(part, tool=name, metadata={**part.metadata, "exit": int(status[1])})
+    if name == "task" and part.tool != name:
+        # The tool's own name says which agent it is.
+        return replace(part, tool=name, metadata={"agent": part.tool, **part.metadata})
     return replace(part, tool=name)
 
 

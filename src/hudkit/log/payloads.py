@@ -423,6 +423,33 @@ class SessionOffer(Payload, frozen=True, tag="session.offer"):
     last_active_at: int = msgspec.field(default=0, name="at")
 
 
+class SubagentStart(Payload, frozen=True, tag="subagent.start"):
+    """A sub-agent (its kind: `agent`) is at work on a `task`, told in a few words, in a session of its own.
+
+    Written by ingest where a host goes on while it works.
+    """
+
+    agent: str
+    task: str
+    session_id: str = ""
+    by_call: str = ""
+
+
+class SubagentEnd(Payload, frozen=True, tag="subagent.end"):
+    """A sub-agent came back with a `result`, or failed; its first words.
+
+    It is the one that started in this session (`session_id`), where one did. Written by ingest from the call that it
+    was, or from the host's message that tells of its end.
+    """
+
+    agent: str = ""
+    task: str = ""
+    result: str = ""
+    failed: bool = False
+    session_id: str = ""
+    by_call: str = ""
+
+
 class SharedItem(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing that a session shares: a task, constraint, decision, or a report; `derived` as it was there."""
 

@@ -73,6 +73,7 @@ from hudkit.sections.recent import RecentState
 from hudkit.sections.session_facts import SessionFacts
 from hudkit.sections.shared import SharedState
 from hudkit.sections.steps import StepsState
+from hudkit.sections.subagents import SubagentsState
 from hudkit.sections.table import SECTIONS
 from hudkit.sections.task import TaskState
 from hudkit.sections.todos import TodosState
@@ -94,6 +95,7 @@ class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
     todos: TodosState = TodosState()
     recent: RecentState = RecentState()
     decisions: DecisionsState = DecisionsState()
+    subagents: SubagentsState = SubagentsState()
     shared: SharedState = SharedState()
     errors: ErrorsState = ErrorsState()
     notes: NotesState = NotesState()

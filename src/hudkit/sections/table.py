@@ -21,6 +21,7 @@ from hudkit.sections import (
     session_facts,
     shared,
     steps,
+    subagents,
     task,
     todos,
 )
@@ -97,6 +98,17 @@ SECTIONS: tuple[SectionSpec, ...] = (
         counted="decision",
         closing="withdrawn",
         readable=True,
+    ),
+    SectionSpec(
+        "subagents",
+        subagents.LOGIC,
+        "Sub-agents",
+        "sub-agent",
+        priority=68,
+        # The newest comes first there.
+        keeps="oldest",
+        counted="sub-agent",
+        pace="never",
     ),
     SectionSpec("shared", shared.LOGIC, "From other agents", "from another agent", priority=70, keeps="oldest"),
     SectionSpec(

@@ -12,6 +12,7 @@ from hudkit.tools import steps as steps
 from hudkit.tools import todos as todos
 from hudkit.tools import recent as recent
 from hudkit.tools import decisions as decisions
+from hudkit.tools import subagents as subagents
 from hudkit.tools import shared as shared
 from hudkit.tools import errors as errors
 from hudkit.tools import notes as notes

@@ -23,7 +23,7 @@ _RARE = frozenset(
         "sections.define", "sections.remove", "sections.list", "project.set", "project.add", "project.get",
         "files.open", "files.close", "children", "compare", "export", "import", "constraints.confirm",
         "decisions.confirm", "update", "clear", "task.update", "task.clear", "steps.reorder",
-        "files.edit", "recent.list",
+        "files.edit", "recent.list", "subagents.list",
     }
 )  # fmt: skip
 """What help alone names: an operation in a definition costs three tokens in every call."""

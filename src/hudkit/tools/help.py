@@ -79,20 +79,21 @@ def unprefixed_aliases() -> list[OperationAlias]:
 
 _PURPOSES = {
     "task": "what you work on",
-    "constraints": "rules that hold until removed",
+    "constraints": "rules that hold",
     "blockers": "what stops you",
     "steps": "your plan",
     "decisions": "what was settled, and why; get for …",
     "errors": "what failed",
     "notes": "facts that took work to find",
     "files": "what you read and edit",
-    "project": "defaults of all its sessions",
+    "project": "its defaults",
     "shared": "between you and sub-agents",
     "todos": "the host's list",
     "progress": "test runs, commits, plan files",
-    "recent": "commands that ran",
+    "recent": "commands",
+    "subagents": "at work",
     "compacted": "the last summary",
-    "sections": "your own parts of the HUD",
+    "sections": "your own parts",
     _UNGROUPED: "the whole state, no group",
 }
 """What each group is for, in a few words; help is read in a conversation and paid for again in each later call."""

@@ -114,6 +114,8 @@ def test_an_agent_that_is_a_tool_has_a_hud_of_its_own(hud: HudRunner, tmp_path: 
     own = state(tmp_path / "hud.db", tmp_path, "s1.c2")
     assert [one.content for one in own.notes] == ["of the child"]
     assert any(link.relation == "parent" for link in own.session.links)
+    (run,) = state(tmp_path / "hud.db", tmp_path, "s1").subagents.runs
+    assert run.words == "count: Count. (came back): three"
     assert "of the child" not in system(model.calls[2]) + text(model.calls[2].input)
     assert "HUD" in system(at_child.calls[0])
 

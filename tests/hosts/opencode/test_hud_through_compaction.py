@@ -75,11 +75,17 @@ FIRST = (
 """A turn's steps that set every kind of item, and take back or replace one of each."""
 
 
+DONE = "Done before the compaction, do not repeat without need "
+
+
 def sections(base: str) -> dict[str, list[str]]:
-    """The lines under each heading of a base, without the count that a heading ends in."""
+    """The lines under each heading of a base, without the count that a heading ends in; what was done is a line."""
     found: dict[str, list[str]] = {}
     title = ""
     for line in filter(None, base.splitlines()):
+        if line.startswith(DONE):
+            found["Done"] = [line.removeprefix(DONE)]
+            continue
         if line.startswith("#"):
             title = re.sub(r" \(\d+\)$", "", line.lstrip("# "))
             assert title not in found, base
@@ -160,6 +166,7 @@ def test_the_base_after_a_compaction_says_all_that_is_live(
     after = [chat for chat in model.chats if chat.number > compaction.number]
     assert len(after) == 2
     assert held(hud_base(after[0])) == LIVE
+    assert sections(hud_base(after[0])).get("Done", []) == ["(1): `seq 1 5` ok"] * (compact is full_in_a_turn)
     assert [text for text in GONE if text in hud_base(after[0])] == []
     assert hud_base(after[0]) != hud_base(before[-1])
     assert prefix_breaks(after) == [], "one epoch begins with a compaction, not two"
@@ -229,5 +236,6 @@ def test_what_is_taken_back_between_compactions_does_not_come_back(
     expected = {title: [] for title in LIVE} | {"Task": LIVE["Task"], "Decisions": ["- Sign with EdDSA"]}
     steps = sections(last)["Next Steps"]
     assert held(last, expected) | {"Next Steps": []} == expected
-    assert [line for line in steps if "~~" not in line] == ["2. Move the reader, 3 files"], steps
+    assert steps == ["1. Move the reader, 3 files"]
+    assert sections(last)["Done"] == ["(1): step: Write the tests of the reader"]
     assert [text for text in (*GONE, "ES256", "staging", "four wide", "public API") if text in last] == []

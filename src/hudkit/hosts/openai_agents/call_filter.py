@@ -253,7 +253,7 @@ class _SdkConversation:
         """The transcript of the last call, and what was answered."""
         self.used: int | None = None
         """Tokens in the window after the last response."""
-        self.reading = TranscriptContext(id, names, {}, {})
+        self.reading = TranscriptContext(id, dict(names), {}, {})
         self._untold: ReportedUsage | None = None
 
     def read(self, items: Sequence[InputItem]) -> list[MessageSpan]:
@@ -274,6 +274,10 @@ class _SdkConversation:
         self._untold = _reported_usage(response.usage)
         self.used = self._untold.used if self._untold is not None else None
         return any(str(item.get("type", "")).endswith("_call") for item in answered)
+
+    def is_agent(self, tool: str) -> None:
+        """Take down that a tool of this name is a sub-agent."""
+        self.reading.names.setdefault(tool, "task")
 
     def rest(self) -> None:
         """Forget what is in the host's own session."""

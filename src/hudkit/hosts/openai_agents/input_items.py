@@ -134,7 +134,7 @@ class TranscriptContext(NamedTuple):
     with the number of its items."""
 
     session_id: str
-    names: Mapping[str, str]
+    names: dict[str, str]
     usage: dict[str, ReportedUsage]
     read: dict[str, tuple[int, HostMessage]]
 

@@ -296,6 +296,8 @@ def _entered(tool: Tool) -> Tool:
 
     async def invoke(context: ToolContext[Any], arguments: str) -> Any:
         now = ACTIVE_CALL.get()
+        if now is not None:
+            now.scope.is_agent(tool.name)
         token = ACTIVE_CALL.set(now._replace(call=context.tool_call_id) if now is not None else None)
         try:
             return await run(context, arguments)
