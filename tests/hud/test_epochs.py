@@ -166,6 +166,18 @@ def test_a_pause_folds_in_what_waits(session: HudSession, ticking: Ticking) -> N
     assert reasons(session) == ["session", "idle"]
 
 
+@pytest.mark.parametrize(("model", "reason"), [("claude-sonnet-4-5", ["idle"]), ("gpt-5", []), ("", [])])
+def test_the_sessions_model_counts_where_a_call_names_none(
+    session: HudSession, ticking: Ticking, model: str, reason: list[str]
+) -> None:
+    session.start(model=model)
+    session.frame(transcript=["a"])
+    told(session, "a", "b")
+    ticking.now += 6 * MINUTE
+    session.frame(transcript=["a", "b", "c"])
+    assert reasons(session) == ["session", *reason], "a cache of Claude holds for five minutes, others for ten"
+
+
 def test_another_model_has_another_cache(session: HudSession) -> None:
     session.frame(transcript=["a"], model="claude-sonnet-4-5")
     told(session, "a", "b")

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from hudkit.api import Hud
 from hudkit.context.caching import (
     ANTHROPIC,
     OPENAI,
@@ -449,3 +450,13 @@ def test_a_pruning_is_named_with_what_it_cost_and_saved() -> None:
     assert found.again == 12_000
     assert found.usd == pytest.approx(12_000 * (3.75 - 0.3) / 1e6)
     assert found.saved_usd == pytest.approx(4 * 3_960 * 0.3 / 1e6)  # by this call, and by the three later ones
+
+
+def test_the_sessions_model_counts_where_no_call_names_one() -> None:
+    with Hud.in_memory() as hud:
+        session = hud.session("s")
+        session.start(model="gpt-4.1")
+        session.frame(used_tokens=1_000, limit_tokens=200_000)
+        assert account_for_calls(session.events(), lambda _: None).model == "gpt-4.1"
+        session.frame(used_tokens=2_000, limit_tokens=200_000, model="claude-sonnet-4-5")
+        assert account_for_calls(session.events(), lambda _: None).model == "claude-sonnet-4-5"

@@ -37,6 +37,7 @@ from hudkit.log.payloads import (
     ResponseTokens,
     SentTranscript,
     SessionLink,
+    SessionStart,
 )
 
 ENOUGH_CHARACTERS = 2_000
@@ -442,6 +443,8 @@ def _read_calls(events: Iterable[Event]) -> tuple[_CallRecord, ...]:
                 pass
             case CompactAfter():
                 compactions += 1
+            case SessionStart() as start:
+                model = start.model or model
             case SessionLink(relation="fork"):
                 for record in records:
                     record.inherited = True
