@@ -141,6 +141,19 @@ def test_within_a_turn_there_is_no_tail(chat: Chat) -> None:
     assert chat.say("assistant", 2000).tail == ""
 
 
+def test_the_model_is_named_beside_the_usage_at_the_start_of_a_turn_only(chat: Chat) -> None:
+    calls = {"m0": USER, "m1": TOOL, "m2": USER}
+    frames = [
+        chat.session.frame(150_000, LIMIT, model="openai/gpt-4o", transcript=list(calls.items())[: n + 1])
+        for n in range(3)
+    ]
+    assert frames[0].tail.startswith("Context: 75% (150k/200k) of gpt-4o, yellow: consider")
+    assert frames[1].tail == "" and "gpt-4o" not in frames[1].text
+    assert frames[2].tail == "Context: 75% (150k/200k) of gpt-4o, yellow\n" and frames[2].epoch == frames[0].epoch
+    small = chat.session.frame(1_000, LIMIT, model="openai/gpt-4o", budget=299)
+    assert small.tail.startswith("Context: 0% (1k/200k)") and "gpt-4o" not in small.text
+
+
 def alarms(chat: Chat, *used: int) -> list[str]:
     """The line of the new delta's alarm in each of a row of tool steps."""
     lines = []

@@ -6,7 +6,14 @@ import pytest
 
 from hudkit.compose import Band
 from hudkit.compose.formats.markdown import render
-from hudkit.sections.document_builder import BAND_ADVICE, band_text, short_token_count, tail_document, usage_text
+from hudkit.sections.document_builder import (
+    BAND_ADVICE,
+    band_text,
+    model_words,
+    short_token_count,
+    tail_document,
+    usage_text,
+)
 
 K = 1000
 
@@ -67,6 +74,26 @@ def test_advice_is_neutral() -> None:
     assert set(BAND_ADVICE) == {Band.YELLOW, Band.RED, Band.CRITICAL}
     for text in BAND_ADVICE.values():
         assert "must" not in text.lower() and "!" not in text
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("claude-sonnet-4-5", " of claude-sonnet-4-5"),
+        ("anthropic/claude-sonnet-4-5-20250929", " of claude-sonnet-4-5"),
+        ("claude-opus-4-1@20250805", " of claude-opus-4-1"),
+        ("gpt-4o-2024-11-20", " of gpt-4o"),
+        ("openrouter/qwen/qwen3-coder:30b", " of qwen3-coder:30b"),
+        ("llama3.2:latest", " of llama3.2"),
+        ("", ""),
+        ("m" * 33, ""),
+        ("a name that\n# is none", ""),
+        ("a*b*", ""),
+    ],
+)
+def test_a_model_is_named_without_its_provider_and_its_date(model: str, words: str) -> None:
+    assert model_words(model) == words
+    assert render(tail_document(f"45% (90k/200k){words}", "")) == f"Context: 45% (90k/200k){words}\n"
 
 
 def test_the_gauge_and_its_notice() -> None:

@@ -86,6 +86,7 @@ from hudkit.sections.document_builder import (
     delta_document,
     diff_states,
     digest_parts,
+    model_words,
     tail_document,
     trend_text,
     usage_text,
@@ -104,6 +105,9 @@ OMITTED_CHARACTERS = 200
 
 MAX_WAIT = 4
 """Messages after which a change is told that could wait: an agent may work for hours without a new turn."""
+
+MIN_BUDGET_OF_MODEL = 300
+"""Tokens of a budget from which on the tail names the model: that costs up to ten."""
 
 MAX_MISSING_SHARE = 0.1
 """The share of what is live that answers in the transcript may tell alone: each block costs its tag, for good."""
@@ -269,11 +273,13 @@ def _build(
         doubt=usage.source if usage.source in UNCERTAIN_WINDOWS else "",
         estimated=state.window.source == "estimated",
     )
-    words += band_text(usage.band, facts.band_entered, compacts=usage.usable is not None)
-    tail = _tail(state, request, context, facts, words)
+    band_words = band_text(usage.band, facts.band_entered, compacts=usage.usable is not None)
+    model = request.model or state.window.model or state.session.model
+    named = model_words(model) if facts.budget >= MIN_BUDGET_OF_MODEL else ""
+    tail = _tail(state, request, context, facts, words + named + band_words)
     layers = None
     if additive and request.placement != "system":
-        layers = _continue_epoch(state, request, context, facts, tail, _alarm(facts, words))
+        layers = _continue_epoch(state, request, context, facts, tail, _alarm(facts, words + band_words))
     if layers is None:
         layers = _new_epoch(state, request, context, facts, tail, _reason(state, request, facts), additive)
     pruned = _prune(state, request, context, facts, _has_new_base(layers))

@@ -531,6 +531,22 @@ def usage_text(used: int | None, limit: int, *, doubt: str = "", estimated: bool
     return f"{used * 100 / limit:.0f}% ({'~' if estimated else ''}{short_token_count(used)}/{size})"
 
 
+_MAX_MODEL = 32
+"""Characters of a model's name that is shown; a longer one is no name that a reader knows."""
+
+_MODEL_VERSION = re.compile(r"[-@]\d{4}-?\d\d-?\d\d$|:latest$")
+
+
+def model_words(model: str) -> str:
+    """Return a model's name as it stands behind the window in use, without its provider and its date.
+
+    Empty where it is not known or would have to be cut or escaped.
+    `model_words("anthropic/claude-sonnet-4-5-20250929")` is ` of claude-sonnet-4-5`.
+    """
+    name = _MODEL_VERSION.sub("", model.strip().rpartition("/")[2])
+    return f" of {name}" if name and len(name) <= _MAX_MODEL and verbatim(name) == (name,) else ""
+
+
 def band_text(band: Band, entered: bool, *, compacts: bool = False) -> str:
     """Return the band where it matters, with its advisory when it was entered just now; empty where it is green.
 
