@@ -173,6 +173,13 @@ def test_a_marker_of_ones_own() -> None:
     assert text_of(fit(tree, 50, characters).tree) == "01[cut]9"
 
 
+def test_a_marker_that_is_longer_than_its_limit_is_an_error() -> None:
+    with pytest.raises(TreeError, match="the marker at /text costs 5 tokens, and its limit is 4"):
+        fit(h.document[h.text(truncate="end", limit=4, marker="[cut]")[TEXT]], 50, characters)
+    short = h.document[h.text(truncate="end", limit=4, marker="[cut]")["0123"]]
+    assert fit(short, 50, characters).tree == short, "where nothing is cut there is no marker"
+
+
 def test_a_long_text_takes_what_is_left_at_its_turn() -> None:
     tree = h.document[h.text["aa"], h.text(truncate="end", priority=5)[TEXT], h.text(priority=1)["z"]]
     assert text_of(fit(tree, 9, characters).tree) == "aa012345…"

@@ -541,7 +541,13 @@ def _set_up_text(
         reason = f"{cut_characters} characters were cut, to {cost} tokens"
         return cut, cost, (Omission(path, whole_text, whole_cost - cost, reason),)
 
-    _set_forms(candidate, required, fill, marker_alone(element), host, measures)
+    smallest = marker_alone(element)
+    if limit is not None and whole_cost > limit and (marker_cost := measure(smallest)) > limit:
+        raise TreeError(
+            f"the marker at {path} costs {marker_cost} tokens, and its limit is {limit}",
+            hint="Give a shorter marker, or a larger limit",
+        )
+    _set_forms(candidate, required, fill, smallest, host, measures)
 
 
 def _set_up_steps(
