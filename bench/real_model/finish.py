@@ -6,6 +6,10 @@ user's in the place of "Go on.": four actions, of which one is right and three a
 
     task  --play-->  the requests behind the two compactions  --ask-->  answers  --scores-->  a row for each arm
 
+A small model likes some letters better than others, whatever stands behind them. So each question is asked four
+times, with its options turned on by one, and the action with the highest product of its four probabilities is the
+answer.
+
 The tools' definitions are left out of what the model reads, in every arm. Each answer is a line of a file, known by
 its prompt: a run that was cut off goes on where it stopped, and changed prompts are asked anew.
 """
@@ -70,12 +74,16 @@ class AskedModel(Protocol):
 
     def prompt(self, messages: Sequence[dict[str, Any]]) -> str: ...
     def complete(self, prompt: str, most: int, stop: Sequence[str] = ()) -> str: ...
-    def choose(self, prompt: str, letters: str) -> str: ...
+    def letters(self, prompt: str, letters: str) -> dict[str, float]: ...
     def tokens(self, text: str) -> int: ...
 
 
 class Row(msgspec.Struct, frozen=True):
-    """An answer of the model. `kind` is what was chosen, empty for a summary; `prompt` a digest of what it read."""
+    """An answer of the model, or a summary of its.
+
+    `prompt` is a digest of what it read. `kind` is what was chosen (empty for a summary), `answer` the likeliest
+    letter in each of the four orders, or the summary. `tokens` are those of one prompt.
+    """
 
     prompt: str
     task: str
@@ -272,9 +280,7 @@ def measured(server: AskedModel, file: Path, tasks: Sequence[Task] = TASKS) -> l
         for behind in range(2):
             for arm in ARMS:  # those with a HUD begin alike: the server computes that once
                 for place in PLACES[2 * behind : 2 * behind + 2]:
-                    order = orders[task.name, place]
-                    asked = chat_messages(requests[arm][behind], worded(task.questions[place], order))
-                    answers.choose(task, arm, place, asked, order)
+                    answers.choose(task, arm, place, requests[arm][behind], orders[task.name, place])
         print(f"{task.name}: {answers.computed} answers, {answers.seconds:.0f} s", flush=True)
     return answers.used
 
@@ -297,36 +303,42 @@ class _Answers:
         self._known = {(row.prompt, row.arm, row.place): row for row in read_rows(file)}
 
     def summarise(self, task: Task, arm: Arm, place: str, messages: Sequence[dict[str, Any]]) -> str:
-        def answer(prompt: str) -> tuple[str, str]:
-            return "", self._server.complete(prompt, SUMMARY_TOKENS, ("<|im_end|>",))
+        def answer(prompts: Sequence[str]) -> tuple[str, str]:
+            return "", self._server.complete(prompts[0], SUMMARY_TOKENS, ("<|im_end|>",))
 
-        return self._row(task, arm, place, messages, answer).answer
+        return self._row(task, arm, place, [messages], answer).answer
 
-    def choose(
-        self, task: Task, arm: Arm, place: str, messages: Sequence[dict[str, Any]], order: Sequence[str]
-    ) -> None:
-        def answer(prompt: str) -> tuple[str, str]:
-            letter = self._server.choose(prompt, LETTERS).strip()
-            return order[LETTERS.index(letter)], letter
+    def choose(self, task: Task, arm: Arm, place: str, request: CompletionRequest, order: Sequence[str]) -> None:
+        orders = [(*order[turn:], *order[:turn]) for turn in range(len(order))]
 
-        self._row(task, arm, place, messages, answer)
+        def answer(prompts: Sequence[str]) -> tuple[str, str]:
+            likely, first = dict.fromkeys(order, 0.0), ""
+            for prompt, kinds in zip(prompts, orders, strict=True):
+                found = self._server.letters(prompt, LETTERS)
+                first += max(found, key=found.__getitem__)
+                for letter, kind in zip(LETTERS, kinds, strict=True):
+                    likely[kind] += found[letter]
+            return max(likely, key=likely.__getitem__), first
+
+        asked = [chat_messages(request, worded(task.questions[place], kinds)) for kinds in orders]
+        self._row(task, arm, place, asked, answer)
 
     def _row(
         self,
         task: Task,
         arm: Arm,
         place: str,
-        messages: Sequence[dict[str, Any]],
-        answer: Callable[[str], tuple[str, str]],
+        asked: Sequence[Sequence[dict[str, Any]]],
+        answer: Callable[[Sequence[str]], tuple[str, str]],
     ) -> Row:
-        prompt = self._server.prompt(messages)
-        digest = sha256(prompt.encode()).hexdigest()[:16]
+        prompts = [self._server.prompt(messages) for messages in asked]
+        digest = sha256("".join(prompts).encode()).hexdigest()[:16]
         row = self._known.get((digest, arm.name, place))
         if row is None:
             begin = perf_counter()
-            kind, text = answer(prompt)
+            kind, text = answer(prompts)
             seconds = round(perf_counter() - begin, 2)
-            row = Row(digest, task.name, arm.name, place, kind, text, self._server.tokens(prompt), seconds)
+            row = Row(digest, task.name, arm.name, place, kind, text, self._server.tokens(prompts[0]), seconds)
             with self._file.open("ab") as out:
                 out.write(msgspec.json.encode(row) + b"\n")
             self.computed, self.seconds = self.computed + 1, self.seconds + seconds

@@ -37,10 +37,14 @@ class ModelServer:
             self._ask("/completion", {"prompt": prompt, "n_predict": most, "stop": [*stop], **_GREEDY})["content"]
         )
 
-    def choose(self, prompt: str, letters: str) -> str:
-        """The one of these letters that the model answers with; nothing else can be sampled."""
-        body = {"prompt": prompt, "n_predict": 1, "grammar": f"root ::= [{letters}]", **_GREEDY}
-        return str(self._ask("/completion", body)["content"])
+    def letters(self, prompt: str, letters: str) -> dict[str, float]:
+        """How likely each of these letters is as the next token: natural logarithms, one beyond the first hundred
+        tokens as the last of them."""
+        body = {"prompt": prompt, "n_predict": 1, "n_probs": 100, **_GREEDY}
+        first = self._ask("/completion", body)["completion_probabilities"][0]["top_logprobs"]
+        known = {str(token["token"]): float(token["logprob"]) for token in reversed(first)}
+        least = min(known.values())
+        return {letter: known.get(letter, least) for letter in letters}
 
     def tokens(self, text: str) -> int:
         return len(self._ask("/tokenize", {"content": text})["tokens"])

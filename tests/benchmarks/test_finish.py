@@ -44,12 +44,14 @@ class Reader:
         self.asked += 1
         return "A summary of the work."
 
-    def choose(self, prompt: str, letters: str) -> str:
-        """The right option where the prompt holds the word, else that of a command that ran already."""
+    def letters(self, prompt: str, letters: str) -> dict[str, float]:
+        """It likes D best, and the right option a little where the prompt holds the word, else a wrong one."""
         self.asked += 1
         question = next(q for task in TASKS for q in task.questions.values() if q.options["right"] in prompt)
         kind = "right" if self.right in prompt else next(kind for kind in question.options if kind != "right")
-        return next(letter for letter in letters if f"{letter} {question.options[kind]}" in prompt)
+        likes = dict.fromkeys(letters, -9.0) | {"D": -1.0}
+        liked = next(letter for letter in letters if f"{letter} {question.options[kind]}" in prompt)
+        return likes | {liked: likes[liked] + 0.5}
 
     def tokens(self, text: str) -> int:
         return len(text.split())
@@ -139,7 +141,9 @@ def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     reader = Reader(right=RULE)
     rows = measured(reader, file, [TASK])
-    assert reader.asked == len(rows) == len(read_rows(file)) == 2 + len(ARMS) * len(PLACES)
+    assert len(rows) == len(read_rows(file)) == 2 + len(ARMS) * len(PLACES)
+    assert reader.asked == 2 + len(ARMS) * len(PLACES) * len(LETTERS)
+    assert {row.answer for row in rows if row.kind} == {"DDDD"}, "its letter alone would say nothing"
     found = scores(rows)
     assert {arm: score.finished for arm, score in found.items()} == {
         "last messages": 0,
@@ -151,4 +155,4 @@ def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
     file.write_bytes(cut)
     again = Reader(right=RULE)
     assert scores(measured(again, file, [TASK])) == found
-    assert again.asked == 1
+    assert again.asked == len(LETTERS)
