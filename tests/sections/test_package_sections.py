@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures import wait as futures_wait
 from pathlib import Path
 from typing import Any
 
@@ -294,11 +296,20 @@ def test_one_that_hangs_holds_no_frame_and_is_told(install: Install, monkeypatch
     from hudkit.sections.sandboxed import packages
 
     monkeypatch.setattr(packages, "_HANGS_SECONDS", 0.0)
+    waits: list[int] = []
+
+    def wait(futures: Sequence[Future[Any]], timeout: float) -> object:
+        waits.append(sum(not future.done() for future in futures))
+        return futures_wait(futures, timeout=timeout)
+
+    monkeypatch.setattr(packages, "wait", wait)
+    assert not load_section("tally").wrong
     with Hud.in_memory(settings=settings("tally", budget_ms=1)) as hud:
         session = hud.session("s")
         session.call("task.set", {"description": "Go on"})
         texts = [shown(session) for _ in range(4)]
         assert all("Go on" in text for text in texts)
+        assert sum(waits) <= 2, "one frame waits for it to load, one for it to run"
         assert "custom section tally: failed: does not return" in texts[-1] and len(runs(session)) == 1
         gate.set()
         for _ in range(100):

@@ -334,14 +334,18 @@ class PackagePreparation:
         if not free:
             return tuple(payloads)
         seconds = self._settings.budget_ms / 1000 + (_START_SECONDS if self._is_first else 0.0)
-        deadline, self._is_first = time.monotonic() + seconds, False
+        deadline = time.monotonic() + seconds
         packages = self._packages()
         loads = [packages.load(name) for name in free]
-        wait(loads, timeout=deadline - time.monotonic())
+        if self._is_first:
+            wait(loads, timeout=seconds)
+        self._is_first = False
+        under_way = set(self._jobs)
         sections = [load.result() for load in loads if load.done()]
         for section in sections:
             payloads += self._start(section, state)
-        running = [job.future for section in sections if (job := self._jobs.get(section.name)) is not None]
+        # What was waited for once is taken when it is there: one that hangs must not hold each frame.
+        running = [job.future for name, job in self._jobs.items() if name not in under_way]
         wait(running, timeout=max(0.0, deadline - time.monotonic()))
         for section in sections:
             payloads += self._result(section, state)
