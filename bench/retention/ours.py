@@ -158,7 +158,11 @@ class Ours(System):
         asked = "\n".join(
             [
                 *(one.whole for one in old),
-                summary_prompt(self.session.frame_after_compaction().base, over=self.session.ended_texts()),
+                summary_prompt(
+                    self.session.frame_after_compaction().base,
+                    over=self.session.ended_texts(),
+                    unshown=self.session.unshown_texts(),
+                ),
             ]
         )
         summary = self._summarise(asked)

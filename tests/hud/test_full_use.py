@@ -32,7 +32,7 @@ TEXT = """keep the column where it is because finance reads by position never ch
 dependencies staging answers requests map old fields totals row src/report/part.py make ship 429 leap day"""
 
 ORDER = ("rule", "blocker", "error", "current", "decision", "step", "edited", "note", "before", "read")
-"""Kinds of facts, those that are worth most first; `before` are edited files behind the last five."""
+"""Kinds of facts, those that are worth most first; `before` are edited files behind the last eight."""
 
 MARKER = 9
 """Tokens of `- +999 more: constraints.list`, at most."""
@@ -63,7 +63,7 @@ class Facts:
         for n in self.times(3 * size):
             told.append(p.StepAdd(self.fact("step" if n else "current", "steps")))
         edited = self.times(2 * size)
-        told += [p.FileEdit(self.fact("edited" if n in edited[-5:] else "before", "files", "/a.py")) for n in edited]
+        told += [p.FileEdit(self.fact("edited" if n in edited[-8:] else "before", "files", "/a.py")) for n in edited]
         told += [p.NoteAdd(self.fact("note", "notes")) for _ in self.times(4 * size)]
         told += [p.FileOpen(self.fact("read", "files", "/b.py")) for _ in self.times(2 * size)]
         self.session.append(*told, origin=Origin.USER)

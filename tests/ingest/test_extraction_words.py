@@ -51,6 +51,9 @@ STATED = {
 }
 
 NOT_STATED = (
+    "I'm blocked: no access to the logs of the importer yet",
+    "We decided on a queue and no cron.",
+    "Decided: the importer gets a counter and no sleep.",
     "Our billing service must get multi-currency invoices.",
     "The login page has to get a remember-me checkbox",
     "the CLI must finally be able to print JSON",

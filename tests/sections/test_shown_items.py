@@ -24,9 +24,9 @@ def test_files_edited_long_ago_give_way_to_notes_and_those_being_edited_do_not()
     session = Hud.in_memory().session("s")
     session.append(*(p.FileEdit(f"src/module_{n}/table.py") for n in range(30)))
     session.append(*(p.NoteAdd(f"fact {word} took an hour to find") for word in "abcdefgh"))
-    text = session.frame(1_000, 200_000, budget=360).base
+    text = session.frame(1_000, 200_000, budget=400).base
     assert all(f"fact {word} took" in text for word in "abcdefgh")
-    assert all(f"src/module_{n}/" in text for n in range(25, 30)) and "src/module_3/" not in text
+    assert all(f"src/module_{n}/" in text for n in range(22, 30)) and "src/module_3/" not in text
 
 
 def test_a_long_task_is_whole_before_any_list_is_and_its_beginning_is_there_in_any_case() -> None:
@@ -37,6 +37,15 @@ def test_a_long_task_is_whole_before_any_list_is_and_its_beginning_is_there_in_a
     frame = session.frame(1_000, 200_000, budget=360)
     assert task in frame.base and any(omission.path.startswith("/notes/") for omission in frame.omitted)
     assert task[:180] in session.frame(1_000, 200_000, budget=150).base
+
+
+def test_of_derived_decisions_the_older_ones_give_way_to_notes() -> None:
+    session = Hud.in_memory().session("s")
+    session.append(*(p.DecisionRecord(f"I'll use table {n} for the report", derived=True) for n in range(20)))
+    session.append(*(p.NoteAdd(f"fact {word} took an hour to find") for word in "abcdefgh"))
+    text = session.frame(1_000, 200_000, budget=400).base
+    assert all(f"fact {word} took" in text for word in "abcdefgh")
+    assert all(f"table {n} for" in text for n in range(15, 20)) and "table 0 for" not in text
 
 
 LONG = "x" * 200

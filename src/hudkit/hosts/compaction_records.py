@@ -27,18 +27,20 @@ def record_start(session: HudSession, trigger: str, used: int | None) -> None:
 
 
 def summary_request(session: HudSession, *, carries: bool = True) -> str:
-    """Return the prompt of a compaction: it tells what the HUD will show after it, and what is over.
+    """Return the prompt of a compaction: it tells what the HUD will show after it, what it has no room for,
+    and what is over.
 
     It `carries` the summary of the compaction before, where the host leaves that out of what it compacts.
     """
     state = session.state
-    shown, over = "", tuple[str, ...]()
+    shown, over, unshown = "", tuple[str, ...](), tuple[str, ...]()
     if state.seq:
         try:
             shown, over = session.frame_after_compaction().base, session.ended_texts()
+            unshown = session.unshown_texts()
         except HudkitError as error:  # a compaction without the HUD is better than none
             _LOG.warning("a compaction goes without the HUD: %s", error.code)
-    return summary_prompt(shown, state.compacted.summary if carries else "", over)
+    return summary_prompt(shown, state.compacted.summary if carries else "", over, unshown)
 
 
 def request_compaction(session: HudSession, used: int | None, settings: Settings) -> tuple[bool, str]:

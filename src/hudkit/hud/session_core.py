@@ -12,7 +12,15 @@ from hudkit.compose import Density
 from hudkit.config import Settings
 from hudkit.context.compaction.request_parts import CallOutput
 from hudkit.errors import BudgetError, ConfigError, HudkitError, SequenceConflict, StoreDamaged, StoreError
-from hudkit.hud.frame import BuiltFrame, ComposeContext, Frame, MeasuredRenderer, build_frame, rebuild_frame
+from hudkit.hud.frame import (
+    BuiltFrame,
+    ComposeContext,
+    Frame,
+    MeasuredRenderer,
+    build_frame,
+    rebuild_frame,
+    view_options,
+)
 from hudkit.hud.frame_request import FrameRequest, TranscriptMessage, TranscriptPosition, transcript_position
 from hudkit.log.codec import ID_LIMIT, encode_payload, is_id
 from hudkit.log.event import Event, EventDraft, Origin
@@ -73,6 +81,12 @@ REDACTED = "what was sent was redacted; this is what the state would show withou
 
 WOULD_BE_TAG = "000000"
 """The tag of a frame that is never sent."""
+
+MAX_UNSHOWN = 40
+"""Live items without room in the next frame of which a summary is asked to tell, the most important ones."""
+
+_MIN_UNSHOWN_PRIORITY = 61
+"""The least priority of such an item: notes and what was decided are above it."""
 
 _ENDING = ("constraints", "decisions", "steps", "blockers", "errors", "notes", "todos")
 """Sections whose items end; files are left rather than ended."""
@@ -469,6 +483,23 @@ class SessionCore:
         """
         since = self.state.compacted.mark.seq
         return _ended_texts(self.events(since, self.state.seq), self.state_at(since), self.state)
+
+    def unshown_texts(self) -> tuple[str, ...]:
+        """Return the texts of live items for which the first frame after a compaction has no room, the most important
+        ones, in the order of the document: of these, a summary is the only place in the window."""
+        options = view_options(Density.FULL, self._context.settings)
+        omitted = {omission.path for omission in self.frame_after_compaction().omitted}
+        ranked = [
+            (priority, item.text)
+            for section in DocumentBuilder().items(self.state, options)
+            for item, priority in zip(section.items, section.priorities, strict=True)
+            if section.spec.name in _ENDING
+            and priority >= _MIN_UNSHOWN_PRIORITY
+            and not item.closed
+            and f"/{section.spec.name}/{item.key}" in omitted
+        ]
+        best = set(sorted(range(len(ranked)), key=lambda n: -ranked[n][0])[:MAX_UNSHOWN])
+        return tuple(text for n, (_, text) in enumerate(ranked) if n in best)
 
     def _would_be(
         self, state: HudState, placement: str = "", context: ComposeContext | None = None, tag: str = WOULD_BE_TAG

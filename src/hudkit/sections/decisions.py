@@ -32,6 +32,13 @@ from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_la
 _MAX_SUPERSEDED = 50
 """Superseded decisions of which it is remembered what replaced them: more than one delta tells."""
 
+_DERIVED_SHOWN = 5
+"""Derived decisions, the newest, that have their turn with those that were recorded."""
+
+_DERIVED_PRIORITY = 63
+"""The priority of the older derived ones: behind the notes, which the agent recorded itself. Nobody confirmed them,
+and nobody may have said that they are over."""
+
 
 class Decision(SectionItem, frozen=True, omit_defaults=True):
     """What was decided (`summary`) and why (`details`); a `derived` one was read from plain words."""
@@ -97,8 +104,11 @@ def _label(decision: Decision) -> str:
 
 
 def _items(decisions: DecisionsState) -> Iterator[ShownItem]:
+    newer = sum(item.derived for item in decisions.items)
     for item in decisions.items:
-        yield ShownItem(item.id, item.summary, label=_label(item), reason=item.details.strip())
+        newer -= item.derived
+        priority = _DERIVED_PRIORITY if item.derived and newer >= _DERIVED_SHOWN else None
+        yield ShownItem(item.id, item.summary, label=_label(item), priority=priority, reason=item.details.strip())
 
 
 def _rows(decisions: DecisionsState) -> tuple[KeyedRow, ...]:

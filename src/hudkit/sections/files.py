@@ -14,7 +14,7 @@ from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem
 _READ_PRIORITY = 40
 """The priority of a file that is only read or named."""
 
-_BEING_EDITED = 5
+_BEING_EDITED = 8
 """Files, the last touched ones, that pass for being edited; the work has gone on from the others."""
 
 _EDITED_BEFORE_PRIORITY = 61

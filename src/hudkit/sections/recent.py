@@ -29,9 +29,9 @@ MAX_COMMANDS = 8
 _MAX_COMPACTIONS = 5
 """Compactions that are remembered, in case that the host takes some back."""
 
-_LAST, _LAST_PRIORITY = 2, 65
-"""So many of the last commands, and of the last steps, are worth more than the notes, and how much. One from before
-later edits is not."""
+_LAST, _LAST_PRIORITY = 2, 60.5
+"""So many of the last commands, and of the last steps, are worth more than the rest, and how much: behind the notes,
+which nothing else has. One from before later edits is not."""
 
 _FILE_PRIORITY = 41
 """The priority of a file that was only read: as among the active files."""

@@ -32,13 +32,14 @@ MAX_ENDED_ITEMS = 40
 """Texts that are named as being over, the newest ones."""
 
 MAX_ENDED_CHARS = 160
-"""Characters of one of them."""
+"""Characters of one of them, and of one that holds and is not shown."""
 
 
-def summary_prompt(hud: str, summary: str = "", over: Sequence[str] = ()) -> str:
+def summary_prompt(hud: str, summary: str = "", over: Sequence[str] = (), unshown: Sequence[str] = ()) -> str:
     """Return the prompt of a compaction.
 
-    `hud` is what the next frame will show, empty where nothing is recorded. `over` are texts that the conversation
+    `hud` is what the next frame will show, empty where nothing is recorded; `unshown` are texts that hold and for
+    which that frame has no room: of these the summary is the only place. `over` are texts that the conversation
     holds and that are no longer so: replaced, removed, done or resolved.
 
     `summary` is what the last compaction wrote: hosts leave it out of what they compact (OpenCode 1.18 does
@@ -50,6 +51,13 @@ def summary_prompt(hud: str, summary: str = "", over: Sequence[str] = ()) -> str
         "after the compaction, so do not copy it; say what it does not say. This is what it will show:\n\n"
         f"<hud>\n{hud.strip()}\n</hud>\n\n"
         if hud.strip()
+        else ""
+    )
+    held = "".join(f"- {shorten(visible(text), MAX_ENDED_CHARS)}\n" for text in unshown)
+    no_room = (
+        "These hold as well, and the display has no room for them: write down each that may still matter.\n\n"
+        f"<unshown>\n{held}</unshown>\n\n"
+        if held
         else ""
     )
     ended = "".join(f"- {shorten(visible(text), MAX_ENDED_CHARS)}\n" for text in over[-MAX_ENDED_ITEMS:])
@@ -70,6 +78,7 @@ def summary_prompt(hud: str, summary: str = "", over: Sequence[str] = ()) -> str
         "only what you write down now. Write to yourself, in the first person, as someone who knows the work but has "
         "forgotten the conversation.\n\n"
         f"{display}"
+        f"{no_room}"
         f"{no_longer}"
         f"{earlier}"
         "Write these six parts, in this order, with these headings. Be specific: exact paths, names, values and "

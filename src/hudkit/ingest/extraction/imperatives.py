@@ -322,6 +322,15 @@ _FEATURE_HEADING = re.compile(
     r"(?i)^(?:please |now |next(?: up)?:? )*(?:add|create|build|implement|make|feature(?: request)?|bug(?: report)?|task|show|export|extend|introduce|design|todo|story|user story|ticket|validation)\b"
 )
 """A heading over what shall be built: what must be so there is one feature."""
+_OBSTACLE = re.compile(r"(?i)(?:(?:i'?m|i am|we'?re|we are|still) )*(?:blocked|stuck|held up)\b")
+"""How somebody says what is in the way: "I'm blocked: no access to the logs" forbids nothing."""
+
+_CHOICE = re.compile(
+    r"(?i)(?:ok(?:ay)?,? |so,? |(?:we|i)(?:'ve| have|'ll| will)? |let'?s )*(?:decid|agree|settle|go with|pick|chose)[^.;]* and ?$"
+)
+_BARE_NO = re.compile(r"(?i)no [\w-]+(?: [\w-]+)?")
+"""The rest of a decision, which is no rule: "we decided on a queue and no cron"."""
+
 _REQUEST = re.compile(
     r"(?i)^(?:and |but |so |also |please |now )*(?:the|our|my|your|this) (?:[\w`'·./-]+ ){1,4}?(?:must|has to|needs to|should) (?:also |now |finally |soon |at last )*"
     r"(?:(?:get|gain|receive|learn|grow)\b(?!.*\b(?:\w*review\w*|approv\w+|sign-?offs?|ok(?:ay)?|permission|consent|changelog|tests?|tickets?|migration|descriptions?|labels?|merged|tagged|released|always|never|only|every|each|all|before|without)\b)"
@@ -329,7 +338,7 @@ _REQUEST = re.compile(
 )
 """How a request reads that names what shall be built: "our shop must get a wish list". All of a kind ("each invoice
 must get a number") are a rule, and so is what a change must get (a review, a test)."""
-_DECISION_HEADING = re.compile(r"(?i)^(?:\w+ ){0,2}(?:decision|verdict|choice|resolution)\b")
+_DECISION_HEADING = re.compile(r"(?i)^(?:\w+ ){0,2}(?:decided|decision|verdict|choice|resolution)\b")
 """A heading over a decision."""
 _EXPLANATION = re.compile(
     r"(?i)^.*\b(?:anyway|anyways|already|as well|by now)$|^(?:it|this|that|there|he|she|they|which|because|since)\b"
@@ -543,8 +552,8 @@ def _is_listed_rule(sentence: Sentence, bare: str) -> bool:
 
 
 def _heads_no_rules(head: str) -> bool:
-    """Whether what stands behind these words and a colon is a decision, a feature or a story."""
-    if _DECISION_HEADING.match(head) or _FEATURE_HEADING.match(head):
+    """Whether what stands behind these words and a colon is a decision, a feature, an obstacle or a story."""
+    if _DECISION_HEADING.match(head) or _FEATURE_HEADING.match(head) or _OBSTACLE.match(head):
         return True
     return bool(_TELLS_OF_PAST.search(head)) and not _MADE_A_RULE.search(head)
 
@@ -715,6 +724,8 @@ def _demands(clause: str, before: str, *, norm: bool) -> bool:
         return False
     if norm and _DEMANDING.search(clause) and not _EXPLANATION.match(clause) and not is_wish(clause):
         return True
+    if _OBSTACLE.match(before + leading_space + clause) or (_BARE_NO.fullmatch(clause) and _CHOICE.match(before)):
+        return False
     if _REQUEST.match(clause) or (before and _SUGGESTION.match(before) and len(clause.split()) <= 3):
         return False
     if before and _PRAISE.match(before) and re.match(r"(?i)(?:no|not) (?!other|more|new|further)", clause):
