@@ -26,6 +26,8 @@ _OVER = re.compile(
     r"|\bcompleted?\b|\bleft:",
     re.IGNORECASE,
 )
+_HEAD = re.compile(r"([^:·\n]*\(\d+\)): ")
+"""The head of a section that is one line: what it says of its items holds for all of them."""
 _CLAUSE = re.compile(r"\n|(?<=[.;·])\s")
 _TAG = re.compile(r"</?(?:message|content|tool_call|human|ai|tool)\b[^>]*>")
 _HUD = re.compile(r"<hud>.*?</hud>", re.DOTALL)
@@ -41,9 +43,12 @@ def sides(text: str) -> tuple[set[str], set[str]]:
     """The words that a text tells as live, and those that it says are over, clause by clause."""
     stated: set[str] = set()
     ended: set[str] = set()
-    for clause in _CLAUSE.split(text):
-        if found := words(clause):
-            (ended if is_end(clause) else stated).update(found)
+    for line in text.splitlines():
+        head = _HEAD.match(line)
+        is_over = head is not None and is_end(head[1])
+        for clause in _CLAUSE.split(line):
+            if found := words(clause):
+                (ended if is_over or is_end(clause) else stated).update(found)
     return stated, ended
 
 

@@ -73,7 +73,8 @@ def test_the_prompt_shows_what_the_next_frame_shows(session: HudSession) -> None
 def test_the_prompt_names_what_holds_and_has_no_room_so_that_the_summary_has_it() -> None:
     session = Hud.in_memory().session("s")
     for n in range(40):
-        session.call("notes.add", {"content": f"Valve {chr(97 + n % 26) * (1 + n // 26)} was opened and looked at twice"})
+        valve = chr(97 + n % 26) * (1 + n // 26)
+        session.call("notes.add", {"content": f"Valve {valve} was opened and looked at twice"})
     session.call("steps.add", {"text": ["Close the main valve", "Write the report"]})
     session.call("steps.complete", {"item": "s1"})
     session.call("files.edit", {"path": [f"src/valve_{n}.py" for n in range(30)]})
