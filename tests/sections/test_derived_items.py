@@ -5,9 +5,11 @@ from __future__ import annotations
 from hudkit.api import Hud
 from hudkit.compose.formats.markdown import render
 from hudkit.config import StalenessSettings
+from hudkit.hud.frame import Frame
 from hudkit.log import Origin
 from hudkit.log.payloads import (
     BlockerAdd,
+    CommandRan,
     CommitMade,
     ConstraintAdd,
     ConstraintRemove,
@@ -92,10 +94,43 @@ def test_old_open_items_are_called_stale_once_per_base() -> None:
         assert "Not touched" not in frame(s)
         for _ in range(50):
             s.append(StepAdd("b"))
-        assert "Not touched for long: task, s1, s2, b1." in frame(s)
+        assert "Not touched for long: the task · a · b · no key." in frame(s)
         assert "26 h ago" in s.call("blockers.list", {}).text or "25 h ago" in s.call("blockers.list", {}).text
         never = ViewOptions(staleness=StalenessSettings(hours=0, model_calls=0))
         for options, is_told in ((ViewOptions(), True), (never, False)):
             document = render(DocumentBuilder().document(s.state, options, "123456"))
-            assert ("Not touched for long: task, s1, s2, b1." in document) == is_told
+            assert ("Not touched for long: the task · a · b · no key." in document) == is_told
             assert ("Not touched" in document) == is_told
+
+
+def test_what_becomes_stale_in_a_running_epoch_is_told_once_at_the_start_of_a_turn() -> None:
+    hour, now = 3_600_000, [1_770_000_000_000]
+    transcript = [("m1", "user")]
+    with Hud.in_memory(clock=lambda: now[0]) as hud:
+        session = hud.session("s")
+
+        def call(*new: tuple[str, str], repeated: bool = False) -> Frame:
+            transcript.extend(() if repeated else new)
+            return session.frame(1_000, 200_000, transcript=transcript)
+
+        session.append(TaskSet("port the exporter"), StepAdd("Map a · b"), BlockerAdd("no key for staging"))
+        first = call()
+        now[0] += 20 * hour
+        session.append(CommandRan("make"))
+        assert "Not touched" not in call(("m2", "assistant"), ("m3", "user")).tail
+        now[0] += 5 * hour
+        session.append(CommandRan("make"))
+        within = call(("m4", "assistant"), ("m5", "tool"))
+        assert "Not touched" not in within.text
+        told = call(("m6", "assistant"), ("m7", "user"))
+        assert "Not touched for long: the task · `Map a · b` and 1 more. Update, complete or remove" in told.tail
+        assert call(repeated=True).tail == told.tail, "a host that asks twice gets the same"
+        assert session.frame_at(session.state.seq) == told
+        again = call(("m8", "assistant"), ("m9", "user"))
+        assert "Not touched" not in again.tail and told.base == again.base == first.base
+        session.call("steps.update", {"id": "s1", "description": "Map b"})
+        now[0] += 25 * hour
+        session.append(CommandRan("make"))
+        after = call(("m10", "assistant"), ("m11", "user"))
+        assert "Not touched for long: the task · Map b · no key for staging." in after.base
+        assert "Not touched" not in after.tail, "the base of the same call says it"

@@ -80,6 +80,7 @@ from hudkit.sections.call_history import EpochState
 from hudkit.sections.document_builder import (
     DocumentBuilder,
     KnownRows,
+    StaleItem,
     StateChanges,
     band_text,
     count_live,
@@ -87,6 +88,7 @@ from hudkit.sections.document_builder import (
     diff_states,
     digest_parts,
     model_words,
+    stale_items,
     tail_document,
     trend_text,
     usage_text,
@@ -244,6 +246,7 @@ class _FrameLayers(msgspec.Struct, frozen=True):
     dropped: tuple[Omission, ...] = ()
     count: int = 0  # of the epoch's deltas, shown or not
     changed: bool = False
+    stale: tuple[int, ...] = ()  # events of the items that the tail calls stale
 
 
 class BuiltFrame(msgspec.Struct, frozen=True):
@@ -294,9 +297,10 @@ class _Tail(msgspec.Struct, frozen=True):
 
     words: str = ""
     notice: str = ""
+    stale: tuple[StaleItem, ...] = ()
 
     def render(self, renderer: MeasuredRenderer, digest: tuple[str, ...] = ()) -> str:
-        return renderer.render(tail_document(self.words, self.notice, digest)) if self.words else ""
+        return renderer.render(tail_document(self.words, self.notice, digest, self.stale)) if self.words else ""
 
 
 def _tail(state: HudState, request: FrameRequest, context: ComposeContext, facts: CallFacts, words: str) -> _Tail:
@@ -314,6 +318,22 @@ def _tail(state: HudState, request: FrameRequest, context: ComposeContext, facts
         words += trend_text(trend.pace, trend.calls_left, trend.band) if trend else ""
         words += ineffective_advice(state.compaction_history, context.settings.compaction)
     return _Tail(words, notice)
+
+
+def _newly_stale(state: HudState, request: FrameRequest, context: ComposeContext) -> tuple[StaleItem, ...]:
+    """The items that became stale since the base, and of which no tail has told."""
+    base, window = state.epoch.base, state.window
+    if base is None or request.notice or not request.position.turn_start:
+        return ()
+    stale = stale_items(state, context.settings.staleness)
+    if not stale:
+        return ()
+    told_seqs = {item.seq for item in stale_items(context.state_at(base.covers), context.settings.staleness)}
+    # A host that asks twice gets the same twice.
+    call = window.call
+    asks_again = call is not None and window.call_seq == state.seq and call.anchor == request.position.last
+    told_seqs |= set(window.told_stale) - set(call.stale if call is not None and asks_again else ())
+    return tuple([item for item in stale if item.seq not in told_seqs])
 
 
 def _alarm(facts: CallFacts, words: str) -> str:
@@ -345,6 +365,7 @@ def _continue_epoch(
     if _shows_reverted(epoch, (base, *deltas)):
         return None
     known_until = _known_until(base, sent, ids)
+    tail = msgspec.structs.replace(tail, stale=_newly_stale(state, request, context))
     text = tail.render(context.renderer)
     tail_tokens = context.renderer.count(text)
     new, changed = None, any(delta.text for delta in deltas)
@@ -372,7 +393,8 @@ def _continue_epoch(
         record = (FrameUnsent(base.epoch, facts.unsent_after),)
     if new:
         deltas, record = (*deltas, new), (*record, new)
-    return _FrameLayers(base, deltas, text, record, dropped, len(sent) + bool(new), changed)
+    stale = tuple([item.seq for item in tail.stale]) if text else ()
+    return _FrameLayers(base, deltas, text, record, dropped, len(sent) + bool(new), changed, stale)
 
 
 def _has_lost_anchor(base: FrameBase, position: TranscriptPosition) -> bool:
@@ -737,6 +759,7 @@ def _snapshot(
         turn_start=request.position.turn_start,
         band=facts.usage.band.value,
         tail=layers.tail,
+        stale=layers.stale,
         tokens=frame.tokens,
         anchor=position.last if position.anchors else "",
         new=new,

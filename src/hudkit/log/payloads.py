@@ -521,6 +521,7 @@ class FrameArguments(msgspec.Struct, frozen=True, omit_defaults=True):
     anchor: str = ""  # of the last message of the request
     new: tuple[str, ...] = ()  # anchors since the last message of the call before; none where that is not there
     answers: tuple[str, ...] = ()  # those of them, and of the last, that are no user's, as far as the host told
+    stale: tuple[int, ...] = ()  # last changes of the items that the tail says nobody has touched for long
 
 
 class Divergence(msgspec.Struct, frozen=True, omit_defaults=True):

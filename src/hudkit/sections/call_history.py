@@ -45,6 +45,9 @@ AUTOMATIC = ("auto", "overflow")
 CEILINGS, CEILING_SPREAD = 2, 0.8
 """Automatic compactions that show how large a window is, and how much smaller the lesser fill may be."""
 
+_MAX_TOLD_STALE = 100
+"""Stale items that are remembered as told."""
+
 _MAX_STANDING_REVERTS = 20
 """Reverts whose messages are looked for in a transcript: a host brings the last ones back, if any."""
 
@@ -64,7 +67,8 @@ class WindowState(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `used_tokens` is `None` while it is unknown: before the first report, and after a compaction until the next.
     `call` is the last composed call, at `call_seq` and time `call_at` (Unix ms); `calls` counts them. `ceilings` are
-    the tokens in use at the last automatic compactions.
+    the tokens in use at the last automatic compactions; `told_stale` are the events of the items that tails have
+    called stale, the newest.
     """
 
     used_tokens: int | None = None
@@ -78,6 +82,7 @@ class WindowState(msgspec.Struct, frozen=True, omit_defaults=True):
     call_at: int = 0
     calls: int = 0
     ceilings: tuple[int, ...] = ()
+    told_stale: tuple[int, ...] = ()
 
     @property
     def observed_limit(self) -> int | None:
@@ -110,6 +115,8 @@ def _reduce_window(window: WindowState, event: Event) -> WindowState:
                 changed["call_seq"] = event.seq
                 changed["call_at"] = event.timestamp
                 changed["calls"] = window.calls + 1
+                if snapshot.call.stale:
+                    changed["told_stale"] = (*window.told_stale, *snapshot.call.stale)[-_MAX_TOLD_STALE:]
             return _replace(window, **changed)
         case CompactAfter(used_tokens=used, trigger=trigger):
             full = (window.used_tokens,) if trigger in AUTOMATIC and window.used_tokens else ()

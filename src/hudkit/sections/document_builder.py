@@ -19,6 +19,7 @@ from hudkit.compose import Band, Density, Element, Node, h, shorten, text_of
 from hudkit.compose.fitting.result import Measure
 from hudkit.compose.fitting.sections import BlockForm, BlockForms, Part
 from hudkit.compose.formats.markdown.verbatim import verbatim
+from hudkit.compose.visible_text import LINE_SEPARATOR
 from hudkit.config import StalenessSettings
 from hudkit.sections.forms import (
     LAYOUT_TURN,
@@ -50,8 +51,11 @@ _MAX_RECALLED = 60
 _MAX_ORDERED = 40
 """Characters of each item where a change of order is told."""
 
-_MAX_STALE = 4
-"""Items that the advice on stale ones names."""
+_MAX_STALE, _MAX_STALE_IN_TAIL = 4, 2
+"""Items that the advice on stale ones names, in a base and in a tail."""
+
+_MAX_STALE_CHARS = 40
+"""Characters by which a stale item is named."""
 
 _STALE_PRIORITY = 45
 
@@ -272,28 +276,44 @@ def _stale_advice(state: HudState, options: ViewOptions) -> Element | None:
     """Advice on items that are open and old, in words that stay the same for the same items."""
     if options.density is Density.MINIMAL:
         return None
-    stale = _stale_items(state, options.staleness)
-    if not stale:
-        return None
-    more = f" and {len(stale) - _MAX_STALE} more" if len(stale) > _MAX_STALE else ""
-    words = f"Not touched for long: {', '.join(stale[:_MAX_STALE])}{more}. Update, complete or remove what is over."
-    return h.text(key="staleness", priority=_STALE_PRIORITY)[words]
+    stale = stale_items(state, options.staleness)
+    return h.text(key="staleness", priority=_STALE_PRIORITY)[_stale_nodes(stale, _MAX_STALE)] if stale else None
 
 
-def _stale_items(state: HudState, limits: StalenessSettings) -> tuple[str, ...]:
-    """Return the ids (for the task, `task`) of open items that are older than the limits.
+def _stale_nodes(stale: Sequence[StaleItem], most: int) -> tuple[Node, ...]:
+    """Return the advice on these items, of which so many are named by the words that the HUD shows."""
+    nodes: list[Node] = ["Not touched for long: "]
+    for n, item in enumerate(stale[:most]):
+        words = shorten(item.words, _MAX_STALE_CHARS)
+        # What holds the separator must not look like two.
+        is_code = LINE_SEPARATOR.strip() in words
+        nodes += [LINE_SEPARATOR] if n else []
+        nodes += [Element("code", (), (words,))] if is_code else verbatim(words, first=False, alone=False)
+    more = f" and {len(stale) - most} more" if len(stale) > most else ""
+    return (*nodes, f"{more}. Update, complete or remove what is over.")
+
+
+class StaleItem(msgspec.Struct, frozen=True):
+    """An open item that nobody touched for long: its words, and the event of its last change."""
+
+    words: str
+    seq: int
+
+
+def stale_items(state: HudState, limits: StalenessSettings) -> tuple[StaleItem, ...]:
+    """Return the open items that are older than the limits.
 
     Age is by the time of the last event, or by the calls since.
     """
-    return tuple(name for name, mark in _open_items(state) if _is_stale(state, mark, limits))
+    return tuple(StaleItem(words, mark.seq) for words, mark in _open_items(state) if _is_stale(state, mark, limits))
 
 
 def _open_items(state: HudState) -> Iterator[tuple[str, ItemMark]]:
     if state.task.description:
         # A task lasts: hours count, calls do not.
-        yield "task", ItemMark(state.task.seq, state.task.updated_at, state.window.calls)
-    yield from ((step.id, step.mark) for step in state.steps.open)
-    yield from ((blocker.id, blocker.mark) for blocker in state.blockers)
+        yield "the task", ItemMark(state.task.seq, state.task.updated_at, state.window.calls)
+    yield from ((step.description, step.mark) for step in state.steps.open)
+    yield from ((blocker.description, blocker.mark) for blocker in state.blockers)
 
 
 def _is_stale(state: HudState, mark: ItemMark, limits: StalenessSettings) -> bool:
@@ -566,12 +586,15 @@ def trend_text(pace: str, calls_left: int | None, band: Band | None) -> str:
     return f"; {pace}, about {calls} until {band.value}"
 
 
-def tail_document(words: str, notice: str, digest: Sequence[str] = ()) -> Element:
-    """Return the usage line, and a list of what holds now; `notice` says what is wrong with the HUD itself."""
+def tail_document(words: str, notice: str, digest: Sequence[str] = (), stale: Sequence[StaleItem] = ()) -> Element:
+    """Return the usage line, a list of what holds now, and which items are `stale`; `notice` says what is wrong with
+    the HUD itself."""
     lines = [Element("text", (), ("Context: ", words))]
     if digest:
         lines.append(Element("text", (), ("Now:",)))
         lines.append(Element("list", (), tuple(Element("item", (), _line_nodes(part)) for part in digest)))
+    if stale:
+        lines.append(Element("text", (), _stale_nodes(stale, _MAX_STALE_IN_TAIL)))
     if notice:
         lines.append(Element("text", (), ("HUD: ", notice)))
     return Element("document", (), tuple(lines))
