@@ -17,6 +17,8 @@ from hudkit.hud.frame import Frame
 from hudkit.log.event import Origin
 
 PROJECTS, CHANGED = 4, 6
+MODEL = "qwen2.5-coder-0.5b-instruct"
+"""As a host names it: a small model is told at the start of a turn what changed since the base, also just before."""
 ANSWER_TOKENS = 24
 
 
@@ -41,12 +43,14 @@ def _lived(session: HudSession, facts: list[Fact], placement: str) -> Frame:
     for fact in facts:
         session.call("notes.add", {"content": fact.said(fact.value)})
     asked, looked, seen, again = ("u1", "user"), ("a1", "assistant"), ("t1", "tool"), ("a2", "assistant")
-    session.frame(2_000, 32_000, placement=placement, transcript=[asked])
+    session.frame(2_000, 32_000, placement=placement, model=MODEL, transcript=[asked])
     for name, fact in zip(ids, facts, strict=True):
         if fact.newer:
             session.call("notes.update", {"id": name, "content": fact.said(fact.newer)}, origin=Origin.USER)
-    session.frame(2_200, 32_000, placement=placement, transcript=[asked, looked, seen])
-    return session.frame(2_400, 32_000, placement=placement, transcript=[asked, looked, seen, again, ("u2", "user")])
+    session.frame(2_200, 32_000, placement=placement, model=MODEL, transcript=[asked, looked, seen])
+    return session.frame(
+        2_400, 32_000, placement=placement, model=MODEL, transcript=[asked, looked, seen, again, ("u2", "user")]
+    )
 
 
 def _request(frame: Frame, question: str) -> list[dict[str, Any]]:

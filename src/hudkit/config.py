@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -71,6 +71,14 @@ class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "changed since the base; 0: no such line",
         ),
     ] = 120
+
+    digest: Annotated[
+        Literal["auto", "far", "all"],
+        Meta(
+            description="what that line repeats: what was told far back, or all; auto: all for small and local "
+            "models, which take a value of the base for the newest"
+        ),
+    ] = "auto"
 
     def __post_init__(self) -> None:
         if self.min_tokens > self.max_tokens:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 
@@ -12,6 +12,7 @@ from hudkit import Hud
 from hudkit.config import BudgetSettings, Settings
 from hudkit.context.caching import ANTHROPIC, OPENAI, CacheBlock, CachePolicy, CacheRequest, simulate_cache
 from hudkit.hosts.host_session import HostCall, HostMessage, HostSession, Injection
+from hudkit.log.event import Origin
 from hudkit.log.payloads import FrameBase
 from hudkit.sections.state import HudState
 from hudkit.tokens import Window, count_tokens
@@ -151,6 +152,29 @@ def test_without_the_setting_there_is_only_the_window(ticking: Ticking) -> None:
     with Hud.in_memory(clock=ticking.clock, ids=ticking.ids, settings=settings) as hud:
         calls = Player(hud, ticking).play(turns()[:4])
     assert all("Now:" not in call.injection.tail for call in calls)
+
+
+@pytest.mark.parametrize(
+    ("model", "digest", "told"),
+    [
+        ("qwen2.5-coder-7b-instruct", "auto", True),
+        ("claude-sonnet-4-5", "auto", False),
+        ("claude-sonnet-4-5", "all", True),
+        ("qwen2.5-coder-7b-instruct", "far", False),
+    ],
+)
+def test_a_small_model_is_told_at_the_turns_start_what_was_told_just_before(
+    model: str, digest: Literal["auto", "far", "all"], told: bool
+) -> None:
+    with Hud.in_memory(settings=Settings(budget=BudgetSettings(digest=digest))) as hud:
+        session = hud.session("s")
+        session.call("notes.add", {"text": "The port is 4417"})
+        first, answer, second = ("u1", "user"), ("a1", "assistant"), ("u2", "user")
+        session.frame(2_000, 32_000, model=model, transcript=[first])
+        session.call("notes.update", {"item": "n1", "text": "The port is 7642"}, origin=Origin.USER)
+        session.frame(2_200, 32_000, model=model, transcript=[first, answer])
+        tail = session.frame(2_400, 32_000, model=model, transcript=[first, answer, second]).tail
+    assert ("- note: The port is 7642" in tail) == told
 
 
 # -- what it costs ---------------------------------------------------------------------------------------------

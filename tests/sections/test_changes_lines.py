@@ -72,6 +72,7 @@ LINES: dict[str, tuple[Told, Told, list[str]]] = {
     "decision recorded": ([], [p.DecisionRecord("a")], ["decision: a"]),
     "decision derived": ([], [p.DecisionRecord("a", derived=True)], ["decision: a (derived)"]),
     "decision with a short reason": ([], [p.DecisionRecord("a", "why")], ["decision: a (because: why)"]),
+    "decision because of it": ([], [p.DecisionRecord("a", "because of it")], ["decision: a (because: it)"]),
     "decision with a long reason": ([], [p.DecisionRecord("a", LONG)], ["decision: a …"]),
     "decision replaced, with a reason": (
         [p.DecisionRecord("a", "why")],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hudkit.context.compaction.cooldown import is_overflow
 from hudkit.errors import ConfigError
 from hudkit.tokens import OverflowRule, Window, usable_of, window_of
-from hudkit.tokens.model_facts import FAMILIES
+from hudkit.tokens.model_facts import FAMILIES, is_small_model
 
 UNKNOWN = "acme-7-large"
 
@@ -178,3 +178,20 @@ def test_usable_lies_within_the_window(limit, output, inputs, reserved):
     window = Window(limit, output, inputs, "host")
     usable = usable_of(window, OverflowRule(reserved=reserved))
     assert 0 <= usable <= max(limit, inputs or 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "small"),
+    [
+        ("qwen2.5-coder-7b-instruct", True),
+        ("qwen3:4b", True),
+        ("mistral-7b-v0.3", True),
+        ("ollama/llama3", True),
+        ("qwen3-30b-a3b", False),
+        ("gpt-oss-120b", False),
+        ("claude-sonnet-4-5", False),
+        ("", False),
+    ],
+)
+def test_a_models_name_says_whether_it_is_small(model: str, small: bool) -> None:
+    assert is_small_model(model) is small

@@ -97,7 +97,7 @@ from hudkit.sections.forms import PartMeasures
 from hudkit.sections.section import ViewOptions
 from hudkit.sections.state import HudState, preview_state
 from hudkit.tokens.counting import TokenCounter
-from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS
+from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS, is_small_model
 
 RENDERER = "1"
 """Version of what is made of a state here and in the renderer; recorded with each call."""
@@ -277,8 +277,7 @@ def _build(
         estimated=state.window.source == "estimated",
     )
     band_words = band_text(usage.band, facts.band_entered, compacts=usage.usable is not None)
-    model = request.model or state.window.model or state.session.model
-    named = model_words(model) if facts.budget >= MIN_BUDGET_OF_MODEL else ""
+    named = model_words(_model(state, request)) if facts.budget >= MIN_BUDGET_OF_MODEL else ""
     tail = _tail(state, request, context, facts, words + named + band_words)
     layers = None
     if additive and request.placement != "system":
@@ -290,6 +289,10 @@ def _build(
         layers = _new_epoch(state, request, context, facts, tail, "pruning", additive)
         pruned = _prune(state, request, context, facts, new_base=True) or pruned
     return _finish(state, request, context, facts, layers, pruned)
+
+
+def _model(state: HudState, request: FrameRequest) -> str:
+    return request.model or state.window.model or state.session.model
 
 
 class _Tail(msgspec.Struct, frozen=True):
@@ -524,14 +527,19 @@ def _with_digest(
     sent: tuple[FrameDelta, ...],
     room: int,
 ) -> str:
-    """The tail with as much as it may have of what was told since the base and holds; the last blocks left out."""
-    usage = facts.usage
-    most = min(context.settings.budget.digest_tokens, facts.budget * DIGEST_SHARE)
-    if usage.used_tokens is not None:
+    """The tail with as much as it may have of what was told since the base and holds.
+
+    The last blocks are left out, as they stand close by; but a small model takes a value of the base for the newest.
+    """
+    usage, settings = facts.usage, context.settings.budget
+    repeats_all = settings.digest == "all" or (settings.digest == "auto" and is_small_model(_model(state, request)))
+    most = settings.digest_tokens if repeats_all else min(settings.digest_tokens, facts.budget * DIGEST_SHARE)
+    if usage.used_tokens is not None and not repeats_all:
         most = min(most, usage.used_tokens * DIGEST_LOAD_SHARE)
     text = tail.render(context.renderer)
     bound = min(room, context.renderer.count(text) + int(most))
-    earlier = [delta for delta in sent if request.position.messages_behind(delta.anchor) >= MAX_WAIT]
+    away = 0 if repeats_all else MAX_WAIT
+    earlier = [delta for delta in sent if request.position.messages_behind(delta.anchor) >= away]
     ids = anchored_ids([(delta.id, delta.anchor) for delta in earlier], request.position)
     told_until = _known_until(base, tuple(earlier), ids)
     if not request.position.turn_start or told_until == base.covers or not most:

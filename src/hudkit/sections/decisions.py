@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -99,6 +100,14 @@ def _note_superseded(decisions: DecisionsState, olds: Sequence[str], by: str) ->
     return msgspec.structs.replace(decisions, superseded=pairs[-_MAX_SUPERSEDED:])
 
 
+def _reason(item: Decision) -> str:
+    """The reason without the word that stands in front of it in a frame."""
+    return _BECAUSE.sub("", item.details.strip())
+
+
+_BECAUSE = re.compile(r"\Abecause(?: of)?:?\s+(?=\S)", re.IGNORECASE)
+
+
 def _label(decision: Decision) -> str:
     return origin_label(decision.mark.origin, decision.derived)
 
@@ -108,7 +117,7 @@ def _items(decisions: DecisionsState) -> Iterator[ShownItem]:
     for item in decisions.items:
         newer -= item.derived
         priority = _DERIVED_PRIORITY if item.derived and newer >= _DERIVED_SHOWN else None
-        yield ShownItem(item.id, item.summary, label=_label(item), priority=priority, reason=item.details.strip())
+        yield ShownItem(item.id, item.summary, label=_label(item), priority=priority, reason=_reason(item))
 
 
 def _rows(decisions: DecisionsState) -> tuple[KeyedRow, ...]:
@@ -117,7 +126,7 @@ def _rows(decisions: DecisionsState) -> tuple[KeyedRow, ...]:
             item.id,
             item.summary + _label(item),
             replaces=tuple(old for old, by in decisions.superseded if by == item.id),
-            reason=item.details.strip(),
+            reason=_reason(item),
         )
         for item in decisions.items
     )

@@ -258,6 +258,24 @@ def window_of(
     )
 
 
+_SMALL_PARAMETERS = 9
+"""Billions of parameters up to which a model counts as small."""
+
+_PARAMETERS = re.compile(r"(?<![\w.])(?:e|a)?(\d{1,3}(?:\.\d+)?)b(?![a-z0-9])")
+_LOCAL = ("ollama", "llamacpp", "llama.cpp", "lmstudio", "local", "localhost")
+"""Providers of models on the user's own machine, as hosts name them before the model's name."""
+
+
+def is_small_model(model: str) -> bool:
+    """Return whether a model's name says that it is small (`qwen2.5-coder-7b`) or runs on the user's machine
+    (`ollama/…`). A name that says neither is taken for a large one."""
+    name = model.casefold()
+    if name.partition("/")[0] in _LOCAL or name.endswith(".gguf"):
+        return True
+    sizes = [float(size) for size in _PARAMETERS.findall(name)]
+    return bool(sizes) and max(sizes) <= _SMALL_PARAMETERS
+
+
 def _positive(figure: int | None) -> int | None:
     return figure if figure is not None and figure > 0 else None
 
