@@ -125,8 +125,10 @@ def test_nothing_of_the_corpus_differs_in_a_reason() -> None:
         session.append(p.TaskSet("something"))
         first = frame_of(session, "full", transcript=["m0"])
         # The words around it are the HUD's, whatever the decision and its reason are.
-        session.append(*(p.DecisionRecord(f"{other} {n}", one) for n, (one, other) in enumerate(pairs(batch))))
+        decisions = [p.DecisionRecord(f"{other} {n}", one) for n, (one, other) in enumerate(pairs(batch))]
+        session.append(*decisions[:20])
         delta = frame_of(session, "full", transcript=["m0", "m1"]).deltas[-1].text
+        session.append(*decisions[20:])
         base = frame_of(session, "full", placement="system").base
         assert first.base and delta
         check(base, batch, "reason")
