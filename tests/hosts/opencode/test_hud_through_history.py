@@ -96,8 +96,8 @@ def test_what_the_agent_does_is_told_without_its_help(
     host.prompt(session, "and now")
     last = model.chats[-1]
     assert delta_lines(last) == []
+    assert "read: `a.txt`" in last.text, "it stands with what was done before the compaction"
     assert section_lines(last, "Active Files") == [
-        "- `a.txt` (reading)",
         "- `b.txt` (editing)",
         "- `sub/c.txt` (editing)",
     ]
