@@ -29,10 +29,15 @@ LANDLOCK = pytest.mark.skipif(confinement_problem() != "", reason=confinement_pr
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A directory that is no temporary one to the system: those may be written to."""
+    """A directory that is no temporary one to the system: those may be written to. The checkout may lie in one."""
     cache = Path(__file__).parents[2] / ".cache"
     cache.mkdir(exist_ok=True)
-    folder = Path(tempfile.mkdtemp(dir=cache))
+    temporary = (Path(tempfile.gettempdir()).resolve(), Path("/tmp"))
+    others = (each for each in (cache, Path("/var/tmp"), Path.home()) if each.is_dir() and os.access(each, os.W_OK))
+    base = next((each for each in others if not any(map(each.resolve().is_relative_to, temporary))), None)
+    if base is None:
+        pytest.skip("there is no directory here that is not below a temporary one")
+    folder = Path(tempfile.mkdtemp(dir=base))
     # a project of its own, whatever repository is around it
     (folder / "project" / ".git").mkdir(parents=True)
     yield folder

@@ -296,6 +296,13 @@ def test_attached_files_are_referenced() -> None:
         (tool("1", "bash", {"command": "npm ci"}, metadata={"exit": 0}),
          [CommandRan("npm ci", "passed", 0, "call_1")]),
         (tool("1", "bash", {"command": "cd src && git status | head; echo x"}, metadata={"exit": 0}), []),
+        (tool("1", "bash", {"command": "env; X=1 ls; git branch -a; find . -name x"}, metadata={"exit": 0}), []),
+        *(
+            (tool("1", "bash", {"command": ran}, metadata={"exit": 0}), [CommandRan(ran, "passed", 0, "call_1")])
+            for ran in (
+                "env X=1 make", "find . -name x -delete", "git branch -D x", "git remote add o u", "sort -o a b"
+            )
+        ),
         (tool("1", "bash", {"command": "sed -i s/a/b/ c"}, metadata={"exit": 0}),
          [CommandRan("sed -i s/a/b/ c", "passed", 0, "call_1")]),
         (tool("1", "bash", {"command": "make | tail -3"}), [CommandRan("make | tail -3", by_call="call_1")]),

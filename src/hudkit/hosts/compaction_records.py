@@ -50,7 +50,7 @@ def request_compaction(session: HudSession, used: int | None, settings: Settings
     """
     state = session.state
     window = window_of(
-        state.window.model or state.session.model,
+        state.model,
         host=state.window.limit_tokens,
         user=settings.window,
         by_model=settings.windows,

@@ -277,7 +277,7 @@ def _build(
         estimated=state.window.source == "estimated",
     )
     band_words = band_text(usage.band, facts.band_entered, compacts=usage.usable is not None)
-    named = model_words(_model(state, request)) if facts.budget >= MIN_BUDGET_OF_MODEL else ""
+    named = model_words(request.model or state.model) if facts.budget >= MIN_BUDGET_OF_MODEL else ""
     tail = _tail(state, request, context, facts, words + named + band_words)
     layers = None
     if additive and request.placement != "system":
@@ -289,10 +289,6 @@ def _build(
         layers = _new_epoch(state, request, context, facts, tail, "pruning", additive)
         pruned = _prune(state, request, context, facts, new_base=True) or pruned
     return _finish(state, request, context, facts, layers, pruned)
-
-
-def _model(state: HudState, request: FrameRequest) -> str:
-    return request.model or state.window.model or state.session.model
 
 
 class _Tail(msgspec.Struct, frozen=True):
@@ -532,7 +528,9 @@ def _with_digest(
     The last blocks are left out, as they stand close by; but a small model takes a value of the base for the newest.
     """
     usage, settings = facts.usage, context.settings.budget
-    repeats_all = settings.digest == "all" or (settings.digest == "auto" and is_small_model(_model(state, request)))
+    repeats_all = settings.digest == "all" or (
+        settings.digest == "auto" and is_small_model(request.model or state.model)
+    )
     most = settings.digest_tokens if repeats_all else min(settings.digest_tokens, facts.budget * DIGEST_SHARE)
     if usage.used_tokens is not None and not repeats_all:
         most = min(most, usage.used_tokens * DIGEST_LOAD_SHARE)

@@ -184,7 +184,7 @@ def resolve_facts(state: HudState, request: FrameRequest, settings: Settings) ->
     """Return the facts of a call."""
     usage = estimate_usage(state, settings, request.used_tokens, request.limit_tokens, request.model)
     unsent_after = _unsent_after(state, request.last_mark)
-    policy = policy_for(request.model or state.window.model or state.session.model)[0]
+    policy = policy_for(request.model or state.model)[0]
     cold = _is_cold(state, request, settings, policy)
     superseded = SUPERSEDED_SHARE * sum([delta.tokens for delta in state.epoch.deltas])
     # What stands behind the base is known where the host tells the parts of its request; cold, it does not matter.
@@ -222,7 +222,7 @@ def estimate_usage(
 ) -> Usage:
     """Return the window in use: as given, in tokens, else as last reported."""
     window = window_of(
-        model or state.window.model or state.session.model,
+        model or state.model,
         host=limit or state.window.limit_tokens,
         user=settings.window,
         by_model=settings.windows,

@@ -72,7 +72,7 @@ def window_usage(state: HudState, settings: Settings) -> WindowUsage:
     last = calibrations.last
     trend = usage_trend(state, usage, settings)
     ceiling = usage.limit_tokens if usage.usable is None else usage.usable
-    model = last.model if last else state.window.model or state.session.model
+    model = last.model if last else state.model
     calibration = calibrations.of(model)
     is_unreported = last is not None and last.spent is None
     ahead = estimate_tokens(calibration, request_amounts(last)) if last and is_unreported else None

@@ -7,6 +7,7 @@ all of `pytest; make` passed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Literal
@@ -20,7 +21,7 @@ MAX_COMMAND = 200
 
 _LOOKING = frozenset(
     (
-        "[", "[[", "ag", "awk", "cat", "cmp", "cut", "df", "diff", "du", "egrep", "env", "fd", "fgrep", "file",
+        "[", "[[", "ag", "awk", "cat", "cmp", "cut", "df", "diff", "du", "egrep", "fd", "fgrep", "file",
         "find", "grep", "head", "history", "hostname", "id", "jq", "less", "ls", "lsof", "more", "nl", "printenv",
         "ps", "rg", "sed", "sort", "stat", "tail", "test", "tr", "tree", "type", "uname", "uniq", "wc", "which",
         "whoami",
@@ -28,12 +29,21 @@ _LOOKING = frozenset(
 )  # fmt: skip
 """Programs that only show something."""
 
+_WRITING = {
+    "find": ("-delete", "-exec", "-ok"),
+    "sed": ("-i", "--in-place"),
+    "sort": ("-o", "--output"),
+}
+"""Options with which some of them change files."""
+
 _GIT_LOOKING = frozenset(
-    (
-        "blame", "branch", "diff", "grep", "log", "ls-files", "ls-tree", "remote", "rev-parse", "shortlog", "show",
-        "status",
-    )
-)  # fmt: skip
+    ("blame", "diff", "grep", "log", "ls-files", "ls-tree", "rev-parse", "shortlog", "show", "status")
+)
+_GIT_LISTING = frozenset(("branch", "remote"))
+"""Commands of git that list, and with a name or another option change something."""
+
+_LISTS = frozenset(("-a", "-r", "-v", "-vv", "--all", "--list", "--show-current", "--verbose"))
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 def ran_command(call: FinishedCall, verdicts: Sequence[CallVerdict], directory: str) -> CommandRan | None:
@@ -60,10 +70,13 @@ def _only_looks(statement: ShellStatement) -> bool:
 
 def _is_looking(words: Sequence[str]) -> bool:
     program = words[0].rsplit("/", 1)[-1]
+    behind = words[1:]
+    if _ASSIGNMENT.match(program) or program == "env":  # `X=1 make` and `env X=1 make` run make
+        return not behind or _is_looking(behind)
     if program == "git":
-        return len(words) > 1 and words[1] in _GIT_LOOKING
-    writes = program == "sed" and any(word.startswith(("-i", "--in-place")) for word in words)
-    return program in _LOOKING and not writes
+        lists = bool(behind) and behind[0] in _GIT_LISTING and _LISTS.issuperset(behind[1:])
+        return bool(behind) and (behind[0] in _GIT_LOOKING or lists)
+    return program in _LOOKING and not any(word.startswith(_WRITING.get(program, ())) for word in behind)
 
 
 def _first_line(command: str) -> str:

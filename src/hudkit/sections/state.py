@@ -114,6 +114,11 @@ class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
     gaps: LogGaps = LogGaps()
     reverts: StandingReverts = StandingReverts()
 
+    @property
+    def model(self) -> str:
+        """Return the model of the last call, else the one that the host told at the start; empty: nobody told."""
+        return self.window.model or self.session.model
+
 
 _Reduce = Callable[[Any, Event], Any]
 _Fold = tuple[str, tuple[type[Any], ...], _Reduce]

@@ -14,6 +14,7 @@ import pytest
 from hud_plugin import written
 from opencode_host import Hosts, OpenCode
 from opencode_shared import Guest, Shared
+from wrong_daemon import Between
 
 from hudkit.daemon import client
 from hudkit.testing.model_server import ScriptedModel
@@ -35,6 +36,17 @@ def place() -> Iterator[Path]:
     yield folder
     client.stop(folder / "run" / "d.sock")
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def between(place: Path) -> Iterator[Between]:
+    """Stands before the daemon."""
+    real = place / "run" / "r.sock"
+    client.ensure_running(real, db=place / "hudkit.db")
+    made = Between(place / "run" / "d.sock", real)
+    yield made
+    made.close()
+    client.stop(real)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from outside import meanwhile, tell
 from wrong_daemon import Between, passed_on, too_late_for
 
 from hudkit.api import Hud
-from hudkit.daemon import client
 from hudkit.log.payloads import BlockerAdd, FrameDelta, FrameUnsent
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import says, uses
@@ -23,17 +21,6 @@ from hudkit.testing.assertions import prefix_difference, without_tail
 from hudkit.testing.model_server import ScriptedModel
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def between(place: Path) -> Iterator[Between]:
-    """Stands before the daemon."""
-    real = place / "run" / "r.sock"
-    client.ensure_running(real, db=place / "hudkit.db")
-    made = Between(place / "run" / "d.sock", real)
-    yield made
-    made.close()
-    client.stop(real)
 
 
 def told(request: CapturedRequest) -> list[tuple[int, str, str]]:

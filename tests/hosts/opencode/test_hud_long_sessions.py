@@ -7,7 +7,6 @@ import itertools
 import os
 import re
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +27,6 @@ from hudkit.testing.model_server import ScriptedModel
 from waiting import until
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def between(place: Path) -> Iterator[Between]:
-    """Stands before the daemon."""
-    real = place / "run" / "r.sock"
-    client.ensure_running(real, db=place / "hudkit.db")
-    made = Between(place / "run" / "d.sock", real)
-    yield made
-    made.close()
-    client.stop(real)
 
 
 @pytest.mark.parametrize("shape", ["openai", "anthropic"])

@@ -8,7 +8,6 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,16 +30,6 @@ from plugin_clock import patient
 pytestmark = pytest.mark.slow
 
 OLD = "HUD: may be a turn old."
-
-
-@pytest.fixture
-def between(place: Path) -> Iterator[Between]:
-    real = place / "run" / "r.sock"
-    client.ensure_running(real, db=place / "hudkit.db")
-    made = Between(place / "run" / "d.sock", real)
-    yield made
-    made.close()
-    client.stop(real)
 
 
 def hurried(plugin: Path) -> Path:
