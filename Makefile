@@ -14,11 +14,11 @@ JOBS ?= 2
 HOST_JOBS ?= 4
 SEED ?= 0
 PARTS := $(patsubst %,check-part-%,$(shell seq $(JOBS)))
-EXTRAS := bedrock,custom,daemon,formats,google,langchain,mcp,openai-agents,prices,pydantic-ai,rooms,session,telemetry,terminal
+EXTRAS := all
 
-.PHONY: help demo test hosts campaign check bench clean format
+.PHONY: help demo test hosts campaign check bench docs clean format release-check
 help:  ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 # uv is taken from PATH, or put into ./.uv from PyPI where it is missing.
 .uv/bin/uv:
@@ -71,9 +71,16 @@ bench: $(READY)  ## benchmarks with their baselines, as ratios
 	@$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --group bench
 	@$(BIN)/python -m bench
 
+docs: $(READY)  ## the docs site, into .cache/site; a broken link is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open .cache/site/index.html; with search: $(BIN)/python -m mkdocs serve"
+
 format: $(READY)  ## rewrite the sources in the house style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+release-check: | $(UV)  ## build what a release publishes into dist/, and check it; needs a package registry
+	@PATH="$(abspath $(dir $(UV))):$$PATH" $(PYTHON) scripts/release_check.py
 
 clean:  ## remove what the targets above made
 	rm -rf $(VENV) .uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist .cache

@@ -8,6 +8,7 @@ from importlib import import_module
 from bench.figures import Skipped
 
 NAMES = (
+    "start",
     "store",
     "compose",
     "markdown",
@@ -25,6 +26,7 @@ NAMES = (
     "search",
     "accounting",
     "pruning",
+    "inspector",
 )
 
 

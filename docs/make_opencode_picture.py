@@ -15,8 +15,9 @@ sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "tests"), str(ROOT / "tests" / "h
 
 from make_picture import COLUMNS, picture  # noqa: E402
 from opencode_host import OpenCode  # noqa: E402
-from readme_tour import FILES, LIMIT, Step, commands, walked  # noqa: E402
+from opencode_tour import FILES, LIMIT, Step, commands, walked  # noqa: E402
 
+from hudkit.cli.styles import CACHE_STYLES, HUD_STYLES, styled  # noqa: E402
 from hudkit.testing.model_server import ScriptedModel  # noqa: E402
 from opencode_binary import VERSION  # noqa: E402
 
@@ -45,8 +46,6 @@ PLACES = (
 STYLES = (
     (r"^# (OpenCode|In OpenCode|What the agent).*", "white italic"),
     (r"^\$ .*", "bold green"),
-    (r"^#+ .*", "bold yellow"),
-    (r"\[hud \w+\]", "magenta"),
     (r"^⚙ hud .*", "magenta"),
     (r"^(→|←) .*", "cyan"),
     (r"^(FAILED).*", "red"),
@@ -54,11 +53,11 @@ STYLES = (
     (r"^\+    return.*", "green"),
     (r"^  A failing test.*", "red"),
     (r"^(What must hold|The test passes).*", "bold"),
-    (r"^Context: .*", "blue"),
-    (r"^(whole request|HUD, base) .*", "bold"),
-    (r"^-- .*|^> build.*|^…", "white"),
+    (r"^> build.*|^…", "white"),
+    *HUD_STYLES,
+    *CACHE_STYLES,
 )
-"""What is coloured, the first rule first."""
+"""What is coloured, the first rule first: what OpenCode prints, and hudkit's output as on a terminal."""
 
 
 def steps() -> list[Step]:
@@ -107,5 +106,5 @@ def _printed(step: Step) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(picture(list(lines(steps())), STYLES, NAME), encoding="utf-8")
+    PICTURE.write_text(picture([styled(line, STYLES) for line in lines(steps())], NAME), encoding="utf-8")
     print(f"wrote {PICTURE.name}")

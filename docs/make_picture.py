@@ -1,18 +1,24 @@
-"""Makes docs/demo.svg, the picture of the README, from a run of `hudkit demo`: `python docs/make_picture.py`."""
+"""Makes docs/demo.svg, the picture of the README: `python docs/make_picture.py`.
+
+It is what `hudkit demo` prints on a terminal, colours included.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout
 from pathlib import Path
 
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from hudkit.cli import main
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from terminals import on_terminal
 
 PICTURE = Path(__file__).with_name("demo.svg")
 COLUMNS = 100
@@ -33,18 +39,6 @@ THEME = TerminalTheme(
         (148, 155, 168),
     ],
 )
-
-STYLES = (
-    (r"^(hudkit: |\d\. ).*", "bold yellow"),
-    (r"^  │", "blue"),
-    (r"^  (in the system prompt|behind .*):$", "cyan"),
-    (r"(?<=│ )#+ .*", "bold"),
-    (r"\[hud \d+\]", "magenta"),
-    (r"^  input  .*", "bold"),
-    (r"^  in system  .*", "red"),
-    (r"^  anchored  .*", "bold green"),
-)
-"""What is coloured, the first rule first."""
 
 SVG = """\
 <svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img">
@@ -81,37 +75,35 @@ CELL = 12.2
 RUN = re.compile(r'(<text [^>]*x=")([\d.]+)(" y="[\d.]+" textLength=")([\d.]+)("[^>]*>)([^<]*)</text>')
 
 
-def demo_lines() -> list[str]:
-    """What `hudkit demo` prints."""
-    printed = io.StringIO()
-    with redirect_stdout(printed):
-        assert main(["demo"]) == 0
-    return printed.getvalue().splitlines()
+def demo_lines() -> list[Text]:
+    """What `hudkit demo` prints on a terminal."""
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    printed = on_terminal("demo", env=env | {"TERM": "xterm-256color"}, columns=COLUMNS)
+    return [Text.from_ansi(line) for line in printed.splitlines()]
 
 
-def chosen(lines: list[str]) -> Iterator[str]:
+def chosen(lines: Sequence[Text]) -> Iterator[Text]:
     """The first line, and the chosen sections, each up to the empty line behind it."""
     yield lines[0]
     shown = False
     for line in lines:
-        if re.match(r"\d\. ", line):
-            shown = line[0] in SECTIONS
+        if re.match(r"\d\. ", line.plain):
+            shown = line.plain[0] in SECTIONS
             if shown:
-                yield ""
+                yield Text()
         elif not line:
             shown = False
         if shown:
             yield line
 
 
-def picture(lines: list[str], styles: Sequence[tuple[str, str]] = STYLES, name: str = "hudkit demo") -> str:
-    """The SVG of these lines, coloured by `styles` (pattern, style; the first rule first)."""
+def picture(lines: Sequence[Text], name: str = "hudkit demo") -> str:
+    """The SVG of these lines in their colours."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), legacy_windows=False)
     for line in lines:
-        text = Text(line, no_wrap=True, overflow="ignore")
-        for pattern, style in reversed(styles):
-            text.highlight_regex(pattern, style)
-        console.print(text, soft_wrap=True)
+        line = line.copy()
+        line.no_wrap, line.overflow = True, "ignore"
+        console.print(line, soft_wrap=True)
     svg = console.export_svg(title=name, theme=THEME, code_format=SVG.replace("NAME", name), unique_id="demo")
     svg = RUN.sub(_unindented, svg)
     return "\n".join(line.rstrip() for line in svg.splitlines() if line.strip()) + "\n"

@@ -37,7 +37,8 @@ PROGRAMS = {"opencode_installed", "runtime", "tmux", "browser"}
 LOADS = {
     "test_commonmark_round_trip",
     "test_gfm_round_trip",
-    "test_extras",
+    "test_fresh_installs",
+    "test_release_build",
     "test_rooms_newcomer",
     "test_chat_templates",
 }

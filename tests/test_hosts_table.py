@@ -1,4 +1,4 @@
-"""The table of hosts in the README: each cell, but for those of MCP, is a test of the conformance suite."""
+"""The table of hosts in docs/hosts.md: each cell, but for those of MCP, is a test of the conformance suite."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hudkit.testing.host_conformance import HostConformance
 
 HERE = Path(__file__).parent
-README = HERE.parent / "README.md"
+PAGE = HERE.parent / "docs" / "hosts.md"
 
 COLUMNS = {
     "in every call": (
@@ -43,7 +43,7 @@ ELSEWHERE = {("OpenCode", "costs, 42 / 120 calls"): "hosts/opencode/test_hud_cos
 
 def table() -> dict[str, dict[str, str]]:
     """The cells by host and column."""
-    text = README.read_text("utf-8").partition("\n## In which host\n")[2].partition("\n## ")[0]
+    text = PAGE.read_text("utf-8")
     lines = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")
     ]

@@ -150,6 +150,9 @@ def _asked(server: ModelServer, session: HudSession, request: Request, prompt: s
         return Attempt("refused", written, told.text)
     events = [event for event in session.events() if event.seq > before and event.origin == "agent"]
     fits = any(_fits(answer, events, routed[1]) for answer in request.answers)
+    named = resolve_operation(*parse_call(routed[1]))
+    if not fits and not events and named is not None and named.writes:
+        return Attempt("refused", written, told.text)  # nothing was recorded, and the answer says so
     return Attempt("right" if fits else "wrong", written, told.text)
 
 

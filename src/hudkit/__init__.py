@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # not imported from typing: `hudkit` imports nothing, so that Ctrl-C finds its handler at once
 if TYPE_CHECKING:
+    from typing import Any
+
     from hudkit.api import Hud, HudSession
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Hud", "HudSession", "__version__"]
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
+from json import dumps
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -20,6 +22,8 @@ from hudkit.errors import ConfigError
 
 _Percent = Annotated[float, Meta(gt=0, le=100)]
 _Items = Annotated[int, Meta(ge=1, le=1000)]
+_Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+_Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 _BudgetTokens = Annotated[int, Meta(ge=1, le=100_000)]
 _WindowTokens = Annotated[int, Meta(ge=0, le=10_000_000)]
 
@@ -147,6 +151,17 @@ class CompactionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     cooldown_calls: Annotated[
         int, Meta(ge=0, le=1_000, description="model calls after a compaction before the agent may compact again")
     ] = 5
+    model: Annotated[
+        Annotated[str, Meta(min_length=3, max_length=200)] | None,
+        Meta(description="the model of our own agent's summaries, as `provider:name`; not set: the session's"),
+    ] = None
+    tail_tokens: Annotated[
+        _WindowTokens,
+        Meta(
+            description="tokens that a compaction of our own agent keeps verbatim at most; never more than an eighth "
+            "of the usable window"
+        ),
+    ] = 8_000
     idle_compactions: Annotated[
         int,
         Meta(
@@ -230,12 +245,110 @@ class TelemetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `hudkit run` and `hudkit chat` begin with."""
+    """What `hudkit run` and `hudkit chat` begin with, and the bounds of a turn."""
 
     model: Annotated[
         Annotated[str, Meta(min_length=3, max_length=200)] | None,
         Meta(description="the model of `hudkit run` and `hudkit chat`, as `provider:name`, where none is given"),
     ] = None
+    agent: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=64)] | None,
+        Meta(description="the agent that works where none is given; not set: `build`"),
+    ] = None
+    confine: Annotated[
+        Literal["off", "rules", "all"],
+        Meta(
+            description="which commands may write only in the project and in temporary directories (Linux with "
+            "Landlock): those that you were not asked about (`rules`), or every one (`all`)"
+        ),
+    ] = "off"
+    max_output_tokens: Annotated[
+        _Count | None,
+        Meta(description="tokens that one answer may have; not set: what the model allows"),
+    ] = None
+    max_steps: Annotated[_Count, Meta(description="model calls in one turn at most")] = 250
+    identical_calls: Annotated[
+        Annotated[int, Meta(ge=2, le=1_000)],
+        Meta(
+            description="identical tool calls with the same result after which the model is told so; two more are "
+            "refused, then the turn ends"
+        ),
+    ] = 3
+    subagent_depth: Annotated[
+        Annotated[int, Meta(ge=0, le=8)],
+        Meta(description="how deep sub-agents may start others; 1: they start none themselves, 0: there are none"),
+    ] = 1
+    retries: Annotated[
+        Annotated[int, Meta(ge=0, le=100)], Meta(description="how often a failed model call is made again")
+    ] = 6
+    retry_seconds: Annotated[
+        Annotated[float, Meta(ge=0, le=3_600)],
+        Meta(description="seconds before a failed model call is made again the first time; then twice as long"),
+    ] = 1
+    max_retry_seconds: Annotated[
+        Annotated[float, Meta(ge=0, le=3_600)], Meta(description="seconds before any such call at most")
+    ] = 60
+    tool_seconds: Annotated[_Seconds, Meta(description="seconds that one call of a tool may take")] = 900
+    plugin_tool_seconds: Annotated[
+        _Seconds, Meta(description="seconds that one call of a plugin's tool may take")
+    ] = 120
+    plugin_hook_seconds: Annotated[
+        _Seconds | None, Meta(description="seconds that one call of a plugin's hook may take; not set: by the hook")
+    ] = None
+    instructions: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=1_000)], ...],
+        Meta(description='patterns of further files that go into the prompt, such as "docs/rules/*.md"'),
+    ] = ()
+    keep_requests: Annotated[bool, Meta(description="whether what is sent to a model is kept in `requests.db`")] = (
+        True
+    )
+
+
+class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the tools of `hudkit run` and `hudkit chat` take and give at most."""
+
+    output_chars: Annotated[_Count, Meta(description="characters of an output that a model is given")] = 30_000
+    kept_output_bytes: Annotated[
+        _Count, Meta(description="bytes of a longer output that are kept in a file for it")
+    ] = 10 * 1024 * 1024
+    read_lines: Annotated[_Count, Meta(description="lines of a file that one `read` gives")] = 2_000
+    line_chars: Annotated[_Count, Meta(description="characters of one such line")] = 2_000
+    scan_bytes: Annotated[_Count, Meta(description="bytes that `read` goes into a file")] = 64 * 1024 * 1024
+    edit_bytes: Annotated[_Count, Meta(description="bytes of a file that may be changed")] = 10 * 1024 * 1024
+    search_results: Annotated[_Count, Meta(description="results of one search")] = 200
+    search_seconds: Annotated[_Seconds, Meta(description="seconds that one search may take")] = 20
+    shell_seconds: Annotated[
+        _Seconds, Meta(description="seconds that a command may take where the model names no time")
+    ] = 120
+    max_shell_seconds: Annotated[_Seconds, Meta(description="seconds that the model may name")] = 600
+
+
+class DaemonSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The resident process that hosts ask."""
+
+    idle_minutes: Annotated[
+        Annotated[float, Meta(ge=0, le=525_600)],
+        Meta(description="minutes without a request after which the daemon ends; 0: never"),
+    ] = 30
+
+
+class RoomsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What worlds may ask of models; what a world is lies in its own file."""
+
+    requests_per_minute: Annotated[
+        Annotated[int, Meta(ge=0, le=1_000_000)],
+        Meta(description="requests that each model of a world may be asked in a minute; 0: no limit"),
+    ] = 0
+    tokens_per_minute: Annotated[
+        Annotated[int, Meta(ge=0, le=1_000_000_000)],
+        Meta(description="tokens (input and output) that each of them may use in a minute; 0: no limit"),
+    ] = 0
+    concurrent_requests: Annotated[
+        Annotated[int, Meta(ge=1, le=10_000)], Meta(description="requests that each of them has at the same time")
+    ] = 64
+
+
+_Action = Literal["allow", "ask", "deny"]
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -254,6 +367,19 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backup: BackupSettings = BackupSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     session: SessionSettings = SessionSettings()
+    tools: ToolSettings = ToolSettings()
+    daemon: DaemonSettings = DaemonSettings()
+    rooms: RoomsSettings = RoomsSettings()
+    permissions: Annotated[
+        dict[str, _Action | dict[str, _Action]],
+        Meta(
+            description='what our own agent may do, by tool: "allow", "ask", "deny", or a table of those by pattern; '
+            "the last that fits decides; --allow and --deny come behind"
+        ),
+    ] = {}
+    plugins: Annotated[
+        dict[str, dict[str, Any]], Meta(description="options of our own agent's plugins, by the name of the plugin")
+    ] = {}
     window: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000_000)] | None,
         Meta(description="tokens of the window, where neither the host nor the table of models knows them"),
@@ -342,7 +468,7 @@ def load(user: Path | None = None, project: Path | None = None) -> EffectiveSett
             # do not ascend), and then it is the project's that is left out.
             settings = settings_from(overlaid(table, own), str(path))
         except ConfigError as error:
-            warnings.append(str(error))
+            warnings += error.details.get("all", (str(error),))  # type: ignore[arg-type]  # of strings
             continue
         table = overlaid(table, own)
         origins.update(dict.fromkeys(_leaves(own), level))
@@ -389,17 +515,25 @@ def parse(text: str, where: str = "the settings") -> Table:
         raise ConfigError(f"{where}, line {line}, column {column}: {words[: place.start()][:200]}") from None
 
 
+_MOST_FINDINGS = 20
+"""Wrong keys of a file that are told."""
+
+
 def settings_from(table: Table, where: str = "the settings") -> Settings:
     """Return the settings that a table as TOML gives it says; keys under their old names are read, too.
 
-    Raises `ConfigError` with a wrong key and the nearest right one, or with a wrong value and what would be right.
+    Raises `ConfigError` with the first wrong key and the nearest right one, or with a wrong value and what would be
+    right; its `details["all"]` are the messages of all wrong keys, or of all wrong values.
     """
     table, _ = _with_current_names(table, where)
-    _check_names(table, Settings, where)
+    if wrong_keys := list(islice(_wrong_keys(table, Settings, where), _MOST_FINDINGS)):
+        raise _first_of(wrong_keys)
     try:
         return msgspec.convert(table, Settings)
     except msgspec.ValidationError as error:
-        raise _validation_error(str(error), table, where) from None
+        # msgspec stops at the first: each key is looked at by itself.
+        wrong_values = list(_wrong_values(table, where)) or [_validation_error(str(error), table, where)]
+        raise _first_of(wrong_values) from None
     except ConfigError as error:
         raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None
 
@@ -468,9 +602,46 @@ def keys(kind: type[msgspec.Struct] = Settings, before: str = "") -> Iterator[Se
             yield SettingKey(before + field.name, default, meaning)
 
 
+SCHEMA_ADDRESS = "https://hudkit.github.io/hudkit/settings.schema.json"
+"""Where the documentation publishes the schema of a settings file; editors read it there."""
+
+
 def settings_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a settings file."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Settings)}
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, "$id": SCHEMA_ADDRESS, **msgspec.json.schema(Settings)}
+
+
+def new_settings_file() -> str:
+    """Return the text of a settings file in which nothing is set: every key is a comment, with what it means.
+
+    Its first line names the schema for editors.
+    """
+    lines = [f"#:schema {SCHEMA_ADDRESS}", "", "# hudkit's settings. Nothing is set yet: take the # from a line."]
+    written = ""
+    for key in sorted(keys(), key=lambda key: "." in key.name):
+        table, _, name = key.name.rpartition(".")
+        if table != written:
+            # The header of a table may stand without keys; a key without its table would be another's.
+            lines += ["", f"[{table}]"]
+            written = table
+        value = "(not set)" if key.default is None else toml_literal(key.default)
+        lines += ["", f"# {key.meaning}", f"# {name} = {value}"]
+    return "\n".join(lines) + "\n"
+
+
+def toml_literal(value: object) -> str:
+    """Return a value of a setting as TOML has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        pairs = (f"{toml_literal(key)} = {toml_literal(inner)}" for key, inner in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml_literal, value))}]"
+    if isinstance(value, str):
+        return dumps(value, ensure_ascii=False)
+    return repr(value).removesuffix(".0")
 
 
 def _leaves(table: Table) -> Iterator[str]:
@@ -486,15 +657,38 @@ def _is_table(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
-def _check_names(table: Table, kind: type[msgspec.Struct], where: str) -> None:
+def _first_of(errors: Sequence[ConfigError]) -> ConfigError:
+    """Return the first error, with the messages of all in its details."""
+    first = errors[0]
+    details = {**first.details, "all": tuple(map(str, errors))}
+    return ConfigError(first.message, hint=first.hint, **details)
+
+
+def _wrong_values(table: Table, where: str) -> Iterator[ConfigError]:
+    """Yield an error for each key whose value is wrong by itself."""
+    tables = {field.name for field in msgspec.structs.fields(Settings) if _is_table(field.type)}
+    for name, value in table.items():
+        is_table = name in tables and isinstance(value, Mapping)
+        for part in ({key: inner} for key, inner in value.items()) if is_table else (value,):
+            try:
+                msgspec.convert({name: part}, Settings)
+            except msgspec.ValidationError as error:
+                yield _validation_error(str(error), {name: part}, where)
+            except ConfigError:
+                continue  # wrong only beside another key, which is not here
+
+
+def _wrong_keys(table: Table, kind: type[msgspec.Struct], where: str) -> Iterator[ConfigError]:
+    """Yield an error for each key that there is not, with the nearest one."""
     # Before msgspec looks: its own message for an unknown field has no nearest name.
     fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
     for name, value in table.items():
         if name not in fields:
-            raise ConfigError(f"{where} has no key {name[:60]!r}", hint=_nearest(name, tuple(fields)), key=name)
+            yield ConfigError(f"{where} has no key {name[:60]!r}", hint=_nearest(name, tuple(fields)), key=name)
+            continue
         inner = fields[name]
         if isinstance(value, Mapping) and isinstance(inner, type) and issubclass(inner, msgspec.Struct):
-            _check_names(value, inner, f"{where}, [{name}]")
+            yield from _wrong_keys(value, inner, f"{where}, [{name}]")
 
 
 def _nearest(name: str, fields: tuple[str, ...]) -> str:
@@ -509,7 +703,13 @@ def _nearest(name: str, fields: tuple[str, ...]) -> str:
     return f"It has: {', '.join(fields)}"
 
 
-_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "object": "a table of keys"}
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "object": "a table of keys",
+    "array": "a list",
+}
 _BOUNDS = {">=": "from", ">": "above", "<=": "up to", "<": "below"}
 _EXPECTED = re.compile(
     r"Expected `(\w+)(?: \| null)?`(?: ([<>]=?) ([\d.]+))?(?:, got `\w+`)? - at `\$\.([\w.]+)(?:\[\.\.\.\])?`"
@@ -520,7 +720,7 @@ def _validation_error(message: str, table: Table, where: str) -> ConfigError:
     """Return msgspec's message as an error that has the key, the value and what would be right."""
     match = _EXPECTED.fullmatch(message)
     if match is None:
-        return ConfigError(f"{where}: {message}")
+        return _choice_error(message, where)
     kind, bound, number, path = match.groups()
     value: Any = table
     for name in path.split("."):
@@ -529,3 +729,28 @@ def _validation_error(message: str, table: Table, where: str) -> ConfigError:
     if bound:
         right += f" {_BOUNDS[bound]} {float(number):.12g}"
     return ConfigError(f"{where}: {path} is {repr(value)[:60]}", hint=f"It is {right}", key=path)
+
+
+_CHOICE = re.compile(r"Invalid enum value (.*) - at `\$\.([\w.]+)(?:\[\.\.\.\])*`")
+
+
+def _choice_error(message: str, where: str) -> ConfigError:
+    """Return msgspec's message about a word that is none of a few as an error that has those few."""
+    match = _CHOICE.fullmatch(message)
+    if match is None:
+        return ConfigError(f"{where}: {message}")
+    word, path = match.groups()
+    kind: Any = Settings
+    for name in path.split("."):
+        kind = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
+    choices = ", ".join(repr(choice) for choice in dict.fromkeys(_literals(kind)))
+    return ConfigError(f"{where}: {path} has {word[:60]}", hint=f"It is one of {choices}", key=path)
+
+
+def _literals(kind: Any) -> Iterator[str]:
+    """Yield the words of every `Literal` in an annotation."""
+    for part in get_args(kind):
+        if get_origin(kind) is Literal:
+            yield part
+        else:
+            yield from _literals(part)

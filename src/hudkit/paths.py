@@ -5,13 +5,16 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Literal
 
 import msgspec
 
 PROJECT_FILE = ".hudkit.toml"
 """A project's own settings, at its root."""
+
+CHAT_HISTORY = "chat-history"
+"""What the user typed in `hudkit chat`, in the data directory."""
 
 
 class SectionPaths(msgspec.Struct, frozen=True):
@@ -24,8 +27,11 @@ class SectionPaths(msgspec.Struct, frozen=True):
 def data_directory() -> Path:
     """Return the user's data directory: `HUDKIT_DATA`, else the platform's."""
     override = os.environ.get("HUDKIT_DATA")
-    if override:
-        return Path(override).absolute()
+    return Path(override).absolute() if override else default_data_directory()
+
+
+def default_data_directory() -> Path:
+    """Return the platform's directory for hudkit's data; whatever is in it, it is nobody else's."""
     # Imported late: a short-lived hook process whose paths are all named does not load it.
     import platformdirs
 
@@ -135,7 +141,7 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("log", "exports/*.md", "transcripts that were exported", "removed"),
     OwnFile("log", "exports/.*", "an export that was cut off", "named"),
     OwnFile("log", "daemon.log*", "the daemon's log", "removed"),
-    OwnFile("log", "token", "the token of the daemon's pages", "none"),
+    OwnFile("log", "token", "the token of the daemon's port", "none"),
     OwnFile("data", "sessions.db", "transcripts of our own agent, what files were before it changed them", "removed"),
     OwnFile("data", "sessions.db-*", "what SQLite keeps beside them", "removed"),
     OwnFile("data", "sessions.db.*-*", "copies of them by backup, or before a restore", "named"),
@@ -144,6 +150,7 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("data", "requests.db-*", "what SQLite keeps beside it", "removed"),
     OwnFile("data", "requests.db.*-*", "copies of it by backup, or before a restore", "named"),
     OwnFile("data", "outputs/*.txt", "outputs of our own agent's tools that were too long for a model", "removed"),
+    OwnFile("data", CHAT_HISTORY, "what you typed in `hudkit chat`, for the arrow key", "removed"),
     OwnFile("data", "worlds/*.db", "the logs of the rooms' worlds", "removed"),
     OwnFile("data", "worlds/*.db-*", "what SQLite keeps beside them", "removed"),
     OwnFile("data", "worlds/*.db.mark", "their high-water marks", "none"),
@@ -160,6 +167,12 @@ OWN_FILES: tuple[OwnFile, ...] = (
 )
 """Every file that hudkit makes of its own, in one place: `redact`, `uninstall --purge`, `doctor` and SECURITY.md
 go by it. The settings and custom sections are the user's own and not in it."""
+
+
+def own_folders() -> tuple[str, ...]:
+    """Return the folders below the data directory that hudkit makes for its files, inner ones first."""
+    parents = {str(folder) for kind in OWN_FILES for folder in PurePath(kind.pattern).parents}
+    return tuple(sorted(parents - {"."}, key=lambda name: (-name.count("/"), name)))
 
 
 def own_files(data: Path, log: Path) -> Iterator[tuple[OwnFile, Path]]:

@@ -275,12 +275,17 @@ async def test_what_is_not_undone_is_named(tmp_path: Path) -> None:
         parameters: dict[str, Any] = {"type": "object", "properties": {}}
         output.tools["deploy"] = hooks.ToolDefinition("deploy", "d", parameters, lambda *_: "ok")
 
-    steps = uses(ScriptedCall("deploy"), ScriptedCall("glob", {"pattern": "*"}), run("rm -rf /"), run("ls"))
+    steps = uses(
+        ScriptedCall("deploy", {"to": "the shop"}), ScriptedCall("glob", {"pattern": "*"}), run("rm -rf /"), run("ls")
+    )
     model = InProcessModel([steps, says("done")])
     rules = (PermissionRule("bash", "ls", "allow"),)
     async with opened(tmp_path, model, plugins=[("ops", {"tool": tool})], permissions=rules) as loop:
         await loop.prompt("go")
-        assert (await loop.undo()).not_undone == ("deploy (a plugin's tool)", "ls"), "what was denied did nothing"
+        assert (await loop.undo()).not_undone == (
+            "deploy the shop (a plugin's tool)",
+            "ls",
+        ), "what was denied did nothing"
 
 
 def test_sessions_of_the_first_version_are_brought_along(tmp_path: Path) -> None:

@@ -87,10 +87,11 @@ async def test_a_command_becomes_a_prompt(tmp_path: Path) -> None:
     files(
         tmp_path / "project/.hudkit/commands", {"fix.md": "---\ndescription: Fixes\n---\nFix $1", "bad.md": "---\n"}
     )
+    files(tmp_path / "project/.hudkit/agents", {"worse.md": "---\nsteps: many\n---\nx"})
     model = InProcessModel([says("fixed")])
     async with opened(tmp_path, model, commands={"hi": "Say hi"}) as loop:
         assert {name: one.description for name, one in loop.commands.items()} == {"hi": "", "fix": "Fixes"}
-        assert [Path(name).name for name, _ in loop.problems] == ["bad.md"]
+        assert [Path(name).name for name, _ in loop.problems] == ["worse.md", "bad.md"]
         assert (await loop.command("fix", "the tests")).text == "fixed"
         assert texts(loop.messages)[0] == ("user", "Fix the tests")
         with pytest.raises(SessionError, match="hi, fix"):

@@ -23,8 +23,6 @@ from hudkit.agent.system_prompt import (
     with_reminders,
 )
 from hudkit.agent.workspace import Workspace
-from hudkit.compose.formats.front_matter import split_front_matter
-from hudkit.errors import ConfigError
 
 
 @pytest.fixture
@@ -245,45 +243,3 @@ def test_d1_a_projects_agents_replace_none_and_allow_nothing(project: Path, tmp_
     assert [rule.action for rule in found["review"].rules] == ["deny", "ask"]
     assert sorted(one.path.name for one in wrong) == ["bad.md", "build.md", "mine.md"]
     assert "temperature" in next(one.reason for one in wrong if one.path.name == "bad.md")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a: 1\nb: two words\nc: true", {"a": 1, "b": "two words", "c": True}),
-        ("a: [x, 'y z', 3]\nb:\n  - one\n  - two", {"a": ["x", "y z", 3], "b": ["one", "two"]}),
-        ("a:\n  b:\n    c: 1\n  d: 2\ne: 3", {"a": {"b": {"c": 1}, "d": 2}, "e": 3}),
-        ("a: >\n  folded\n  text\nb: |\n  one\n  two", {"a": "folded text", "b": "one\ntwo"}),
-        ('"git *": allow\n# note\nb: "x: y" ', {"git *": "allow", "b": "x: y"}),
-        ("a: https://x.org/y\nb: -1.5\nc:", {"a": "https://x.org/y", "b": -1.5, "c": None}),
-    ],
-)
-def test_front_matter(text: str, expected: dict[str, object]) -> None:
-    assert split_front_matter(f"---\n{text}\n---\nbody\n") == (expected, "body")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a: &x 1",
-        "a: !!python/object x",
-        "nonsense",
-        "a: 1\na: 2",
-        "a: 'open",
-        "  - x\na: 1",
-        "a: {b: 1}",
-        "a" + " " * 30_000 + "b",
-    ],
-)
-def test_front_matter_that_is_stranger_is_refused_by_line(text: str) -> None:
-    with pytest.raises(ConfigError, match="line"):
-        split_front_matter(f"---\n{text}\n---\nbody")
-
-
-@given(st.text(alphabet="ab:- \n[]'\"|>#{}&\t", max_size=60))
-def test_front_matter_never_fails_otherwise(text: str) -> None:
-    try:
-        settings, body = split_front_matter(f"---\n{text}\n---\nbody")
-    except ConfigError:
-        return
-    assert isinstance(settings, dict) and isinstance(body, str)

@@ -30,11 +30,11 @@ def test_the_recipe_adds_a_command(tmp_path: Path) -> None:
     (tmp_path / "tests" / "cli").mkdir(parents=True)
     for shared in [*(ROOT / "tests").glob("*.py"), ROOT / "tests" / "cli" / "conftest.py", ROOT / "pyproject.toml"]:
         shutil.copy(shared, tmp_path / shared.relative_to(ROOT))
-    commands = tmp_path / "src" / "hudkit" / "cli"
+    commands = tmp_path / "src" / "hudkit" / "cli" / "commands"
     (commands / "turns.py").write_text(MODULE)
     table = (commands / "__init__.py").read_text()
-    assert table.count("\n}\n") >= 1
-    (commands / "__init__.py").write_text(table.replace("\n}\n", f"\n{LINE}}}\n", 1))
+    assert table.count('        "log": ') == 1
+    (commands / "__init__.py").write_text(table.replace('        "log": ', f'{LINE}        "log": '))
     (tmp_path / "tests" / "cli" / "test_cli_turns.py").write_text(TEST)
     env = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
 

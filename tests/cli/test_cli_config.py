@@ -129,3 +129,18 @@ def test_show_uses_the_settings_of_the_user(
     code, out, err = hudkit("show", "ses_a", "--db", log_db)
     assert code == 0 and " of 1500 tokens" in out, "a wrong file stops nothing"
     assert "Did you mean 'max_tokens'?" in err and "config check" in err
+
+
+def test_a_new_file_has_every_setting_as_a_comment_and_names_the_schema(
+    hudkit: Run, places: tuple[Path, Path]
+) -> None:
+    user = places[0]
+    code, out, err = hudkit("config", "init")
+    assert (code, err) == (0, "") and str(user) in out
+    text = user.read_text()
+    assert text.splitlines()[0] == f"#:schema {settings_schema()['$id']}"
+    assert settings_from(parse(text)) == Settings()
+    lines = [line for line in text.splitlines() if not line.startswith("# ") or " = " in line]
+    taken = [line.removeprefix("# ") for line in lines if "(not set)" not in line]
+    assert settings_from(parse("\n".join(taken))) == Settings()
+    assert hudkit("config", "init")[0] == 2 and user.read_text() == text

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hudkit import __version__
-from hudkit.cli import COMMANDS
+from hudkit.cli.commands import COMMANDS
 from hudkit.cli.common import SCHEMA
 
 Run = Callable[..., tuple[int, str, str]]
@@ -24,7 +24,7 @@ def test_every_command_has_help_with_an_example_and_exit_codes(hudkit: Run, name
     code, out, err = hudkit(name, "--help")
     assert (code, err) == (0, "")
     assert f"example: hudkit {name}" in out and "exit codes: 0" in out
-    talks = name in ("serve", "stop", "chat", "mcp", "rooms")
+    talks = name in ("serve", "stop", "chat", "mcp", "rooms", "help", "completion", "inspect")
     assert "--json" in out or talks, "where a command prints facts, it prints them as JSON too"
     assert "\x1b" not in out
 
@@ -96,10 +96,10 @@ def test_show_as_json(hudkit: Run, log_db: Path) -> None:
 def test_show_sessions(hudkit: Run, log_db: Path) -> None:
     code, out, _ = hudkit("show", "--sessions", "--json", "--db", log_db)
     assert code == 0
-    assert json.loads(out) == {
-        "schema": SCHEMA,
-        "sessions": [{"id": "ses_a", "events": 1}, {"id": "ses_b", "events": 7}],
-    }
+    facts = json.loads(out)
+    assert facts["schema"] == SCHEMA
+    assert [(one["id"], one["events"]) for one in facts["sessions"]] == [("ses_a", 1), ("ses_b", 7)]
+    assert set(facts["sessions"][0]) == {"id", "events", "title", "host", "directory", "last"}
     code, out, _ = hudkit("show", "--sessions", "--db", log_db)
     assert code == 0 and [line.split()[-1] for line in out.splitlines()] == ["ses_a", "ses_b"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.cli import COMMANDS
+from hudkit.cli.commands import COMMANDS
 from hudkit.cli.reference import reference
 
 Run = Callable[..., tuple[int, str, str]]
@@ -42,7 +42,7 @@ def alter(path: Path, sql: str) -> None:
     [
         (("shwo",), "Did you mean 'show'?"),
         (("verfy", "--json"), "Did you mean 'verify'?"),
-        (("xyzzy",), "The commands are: demo, replay, run, chat, show"),
+        (("xyzzy",), "The commands are: demo, replay, install"),
         (("show", "--sesions"), "Did you mean '--sessions'?"),
         (("log", "--aftr=3"), "Did you mean '--after'?"),
         (("log", "--sess"), "unrecognized arguments: --sess"),

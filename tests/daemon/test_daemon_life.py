@@ -18,8 +18,8 @@ import pytest
 import hudkit
 from hudkit import paths
 from hudkit.api import Hud
-from hudkit.cli import serve as serve_command
-from hudkit.cli import stop as stop_command
+from hudkit.cli import main
+from hudkit.cli.commands import build_parser
 from hudkit.daemon import socket_path
 from hudkit.daemon.client import DaemonConnection, ensure_running, greet, stop
 from hudkit.errors import ConfigError, StoreUnsafe
@@ -232,21 +232,15 @@ def test_where_the_socket_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_stop_command(daemon: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    import argparse
-
     process = daemon.start()
-    given = argparse.Namespace(socket=daemon.socket)
-    assert stop_command.COMMAND.run(given) == 0 and f"stopped process {process.pid}" in capsys.readouterr().out
+    stop = ["stop", "--socket", str(daemon.socket)]
+    assert main(stop) == 0 and f"stopped process {process.pid}" in capsys.readouterr().out
     assert process.wait(10) == 0
-    assert stop_command.COMMAND.run(given) == 0 and "no daemon" in capsys.readouterr().out
+    assert main(stop) == 0 and "no daemon" in capsys.readouterr().out
 
 
 def test_the_command_has_the_options_of_the_daemon() -> None:
-    import argparse
-
-    parser = argparse.ArgumentParser()
-    serve_command.COMMAND.arguments(parser)
-    given = parser.parse_args(["--idle", "60", "--port", "8000"])
+    given = build_parser("serve").parse_args(["--idle", "60", "--port", "8000"])
     assert (given.idle, given.port, given.host, given.socket) == (60.0, 8000, "127.0.0.1", None)
 
 

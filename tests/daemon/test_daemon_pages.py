@@ -47,6 +47,15 @@ def token(daemon: Any, port: int) -> str:
     return path.read_text().strip()
 
 
+def test_the_address_and_the_tokens_file_are_told(daemon: Any) -> None:
+    process = daemon.start("--port", "0")
+    process.terminate()
+    said = process.communicate(timeout=20)[0].decode()
+    found = re.search(r"and on http://127\.0\.0\.1:(\d+), for requests with the token in (\S+)", said)
+    assert found is not None, said
+    assert int(found[1]) and Path(found[2]) == daemon.db.with_name("token")
+
+
 def ask(port: int, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, str, str]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     named = {name.replace("_", "-"): value for name, value in headers.items()}

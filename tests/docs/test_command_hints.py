@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
-from hudkit.cli import COMMANDS, build_parser
+from hudkit.cli.commands import COMMANDS, build_parser
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hudkit.cli import COMMANDS, build_parser
+from hudkit.cli.commands import COMMANDS, build_parser
 from hudkit.cli.reference import reference
 from hudkit.config import keys
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "llms.txt"])
 FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
-RUN = ("README.md", "docs/configuration.md")
+RUN = ("README.md", "docs/library.md", "docs/configuration.md")
 RECIPES = {"adding-a-section.md", "adding-a-format.md", "adding-an-operation.md"}
 """They add the code that they import, and are tests of their own."""
 PAGES = [path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")] if path.name not in RECIPES]
@@ -148,6 +148,7 @@ def test_the_picture_shows_what_the_demo_prints() -> None:
     assert 'href="http' not in svg and "url(http" not in svg and "@font-face" not in svg
     want = [line for line in made["chosen"](made["demo_lines"]()) if line]
     assert len(want) <= 60 and max(map(len, want)) <= made["COLUMNS"]
+    assert want[0].spans, "the demo has colours of its own"
     fresh, seen = texts(made["picture"](want)), texts(svg)
     assert [one for one in seen if not priced(one)] == [one for one in fresh if not priced(one)], (
         "python docs/make_picture.py"

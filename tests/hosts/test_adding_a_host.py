@@ -53,5 +53,5 @@ def test_the_page_names_places_that_are_there() -> None:
         assert "NAME" in place or (ROOT / place).exists(), place
     assert "name = Hosts do not know each other" in (ROOT / "importlinter.ini").read_text()
     assert "HOSTS" in (ROOT / "tests" / "test_hosts_table.py").read_text()
-    assert "HOSTS:" in (ROOT / "src/hudkit/cli/install.py").read_text()
+    assert "HOSTS:" in (ROOT / "src/hudkit/cli/commands/install.py").read_text()
     assert "CLIENTS:" in (ROOT / "src/hudkit/hosts/mcp/client_install.py").read_text()

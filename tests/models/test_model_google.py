@@ -141,11 +141,11 @@ def test_what_is_missing_is_said(name: str, options: dict[str, str], says_so: st
 @pytest.mark.parametrize(
     ("module", "name", "extra"),
     [
-        ("google.genai.client", GOOGLE, "hudkit[google]"),
-        ("boto3", BEDROCK, "hudkit[bedrock]"),
-        ("anthropic", "anthropic:claude-sonnet-4-5", "hudkit[session]"),
+        ("google.genai.client", GOOGLE, "[google]"),
+        ("boto3", BEDROCK, "[bedrock]"),
+        ("anthropic", "anthropic:claude-sonnet-4-5", "[session]"),
         ("groq", "groq:m", "pydantic-ai-slim[groq]"),
-        ("pydantic_ai", "openai:gpt-5", "hudkit[session]"),
+        ("pydantic_ai", "openai:gpt-5", "[session]"),
     ],
 )
 def test_a_package_that_is_not_installed_is_named_with_its_extra(module: str, name: str, extra: str) -> None:

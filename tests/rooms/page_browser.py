@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from page_process import TOKEN, Served
 
+from chromium_browser import FLAGS, chromium
 from hudkit.log import Origin
 from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
@@ -20,39 +18,6 @@ from hudkit.rooms.prompts import load_prompts
 from hudkit.rooms.scheduler import WorldRunner
 from hudkit.rooms.world_log import WorldLog
 from waiting import until
-
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-
-
-def _missing(what: str) -> None:
-    if os.environ.get("CI"):
-        pytest.fail(f"CI needs {what}")
-    pytest.skip(f"{what} is not here")
-
-
-@contextmanager
-def chromium(*flags: str) -> Iterator[Any]:
-    """Debian's Chromium, started with these flags; without it a test is skipped, and fails in CI."""
-    program = next(filter(None, map(shutil.which, NAMES)), None)
-    if program is None:
-        _missing("Chromium")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        _missing("playwright")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=program, args=flags)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

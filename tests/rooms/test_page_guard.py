@@ -58,7 +58,8 @@ def test_nothing_is_told_without_a_session(served: Served, method: str) -> None:
 def test_the_style_of_the_login_is_all_that_strangers_get(served: Served) -> None:
     stranger = Visitor(served)
     assert stranger.get("/login").status == 200
-    assert stranger.get("/static/page.css").status == 200
+    for style in ("base.css", "page.css"):
+        assert stranger.get(f"/static/{style}").status == 200
     assert stranger.ask("POST", "/static/page.css").status == 401
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chromium_browser import CONTRAST
+
 if TYPE_CHECKING:
     from page_browser import Town
 
@@ -20,34 +22,6 @@ WIDE = """[...document.querySelectorAll("#left, #talk, #right, .panel")]
 SHIFTS = """() => { window.moved = 0; new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) window.moved += entry.value;
 }).observe({ type: "layout-shift", buffered: false }); }"""
-
-CONTRAST = """() => {
-    const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-    const seen = (colour) => {
-        pen.clearRect(0, 0, 1, 1); pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1);
-        return [...pen.getImageData(0, 0, 1, 1).data];
-    };
-    const light = (rgb) => rgb.slice(0, 3).map((v) => v / 255)
-        .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-        .reduce((sum, v, n) => sum + v * [0.2126, 0.7152, 0.0722][n], 0);
-    const under = (one) => {
-        for (; one; one = one.parentElement) {
-            const colour = seen(getComputedStyle(one).backgroundColor);
-            if (colour[3] > 250) return colour;
-        }
-        return [255, 255, 255];
-    };
-    const faint = [];
-    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode()) {
-        const one = texts.currentNode.parentElement;
-        if (!texts.currentNode.textContent.trim() || one.closest(":disabled, .off")) continue;
-        if (!one.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
-        const [a, b] = [light(seen(getComputedStyle(one).color)), light(under(one))];
-        if ((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5) faint.push(`${one.tagName}.${one.className}`);
-    }
-    return faint;
-}"""
 
 
 def seq(page: Any) -> int:

@@ -301,7 +301,7 @@ def test_a_model_is_named_for_all_and_a_wrong_one_is_no_model(rooms: Run, pair: 
         (("show", "--at", "-1"), "'-1' is not a number; give a whole number"),
         (("prompts", "--read", "a", "--write", "b"), "not allowed with"),
         (("show", "--fromat", "toon"), "Did you mean '--format'?"),
-        (("shwo",), "invalid choice: 'shwo'"),
+        (("shwo",), "there is no 'shwo'. Did you mean 'show'?"),
     ],
 )
 def test_what_cannot_be_done_says_what_would_be_right(rooms: Run, argv: tuple[str, ...], said: str) -> None:

@@ -16,6 +16,7 @@ from hudkit.compose import Density
 from hudkit.config import CustomSectionSettings, Settings
 from hudkit.errors import ConfigError, OperationError
 from hudkit.hud.frame import Frame
+from hudkit.installation import install_hint
 from hudkit.log import Origin, type_of
 from hudkit.log.payloads import FileOpen, NoteAdd
 from hudkit.sections.custom import CustomSection
@@ -297,7 +298,7 @@ def test_without_the_sandbox_a_line_says_what_is_missing(make: Make, monkeypatch
         gone.setitem(sys.modules, "pydantic_monty", None)
         sandbox_kind.cache_clear()
         session = hud.session("s")
-        assert "pip install 'hudkit[custom]'" in define(session, "tally", "def section(): return 'here'")
+        assert install_hint("custom") in define(session, "tally", "def section(): return 'here'")
     sandbox_kind.cache_clear()
     assert "here" in whole(session), "installed since: it runs"
 

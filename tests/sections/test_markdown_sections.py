@@ -84,7 +84,7 @@ def test_of_two_files_with_one_name_the_second_is_told(tmp_path: Path) -> None:
     ("text", "line", "words"),
     [
         ("---\ntitle: A\nprio: 3\n---\nx", 3, "there is no 'prio' in a section"),
-        ("---\ntitle: A\n  x\n---\nx", 3, "the front matter cannot be read"),
+        ("---\ntitle: A\nx\n---\nx", 3, "the front matter cannot be read"),
         ("---\ntitle: 3\n---\nx", 2, "title is '3'"),
         ("---\ntitle: A\nitems: 0\n---\nx", 2, "items is 0"),
         ("---\ntitle: A\n---\nx\n\n{stepz.map(a => a.x)}", 6, "there is no value 'stepz'"),

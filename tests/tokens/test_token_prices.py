@@ -1,4 +1,4 @@
-"""Prices: from the catalogue where it is installed, else from the bundled table; never guessed."""
+"""Prices: from the catalogue, else from the bundled table; never guessed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,11 @@ from hudkit.tokens.model_facts import BUNDLED
 
 @pytest.fixture
 def bare(monkeypatch):
-    """As if genai-prices were not installed."""
+    """As if the data of genai-prices could not be loaded."""
     monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", None)
     model_facts._snapshot.cache_clear()
     yield
     model_facts._snapshot.cache_clear()
-
-
-@pytest.fixture
-def listed():
-    pytest.importorskip("genai_prices")
 
 
 @pytest.mark.parametrize(
@@ -45,9 +40,8 @@ def test_bundled_names(bare, model, name):
 
 @pytest.mark.parametrize("model", ["gpt-5.1", "gpt-4o-audio-preview", "claude-sonnet-4-5-1", "acme-7", ""])
 def test_bundled_prices_are_not_guessed(bare, model):
-    with pytest.raises(ConfigError, match="no token prices") as caught:
+    with pytest.raises(ConfigError, match="no token prices"):
         prices_of(model)
-    assert "hudkit[prices]" in caught.value.hint
 
 
 def test_near_matches_are_named(bare):
@@ -56,27 +50,27 @@ def test_near_matches_are_named(bare):
 
 
 @pytest.mark.parametrize("model", sorted(BUNDLED))
-def test_the_table_agrees_with_the_catalogue(listed, model):
+def test_the_table_agrees_with_the_catalogue(model):
     """As of the day on which the table was read."""
     found = prices_of(model, timestamp=1_795_219_200_000)
     assert (found.input, found.cached_read, found.cache_write, found.output) == BUNDLED[model]
     assert found.source.startswith("genai-prices ")
 
 
-def test_prices_change_with_time(listed):
+def test_prices_change_with_time():
     assert prices_of("o3", timestamp=1_735_689_600_000).input > prices_of("o3", timestamp=1_764_547_200_000).input
 
 
-def test_sellers_in_front_of_the_name(listed):
+def test_sellers_in_front_of_the_name():
     assert prices_of("anthropic/claude-sonnet-4-20250514").input == 3.0
 
 
-def test_unknown_in_the_catalogue(listed):
+def test_unknown_in_the_catalogue():
     with pytest.raises(ConfigError, match=r"'gpt-4oo'.*near matches: .*gpt-4o"):
         prices_of("gpt-4oo")
 
 
-def test_models_without_a_token_price_are_refused(listed):
+def test_models_without_a_token_price_are_refused():
     with pytest.raises(ConfigError):
         prices_of("whisper-1")
 

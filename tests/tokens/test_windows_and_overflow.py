@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from genai_prices.data_snapshot import get_snapshot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -112,7 +113,7 @@ def test_the_table_is_consistent(row):
 
 
 def test_the_table_agrees_with_the_catalogue():
-    snapshot = pytest.importorskip("genai_prices.data_snapshot").get_snapshot()
+    snapshot = get_snapshot()
     off = {}
     for name, window, _, _ in FAMILIES:
         try:
@@ -125,7 +126,6 @@ def test_the_table_agrees_with_the_catalogue():
 
 
 def test_the_catalogue_is_asked_only_on_request():
-    pytest.importorskip("genai_prices")
     assert window_of("command-light") == Window(200_000, None, None, "assumed")
     assert window_of("command-light", use_catalogue=True) == Window(4_096, None, None, "table")
     assert window_of(UNKNOWN, user=50_000, use_catalogue=True).source == "user"

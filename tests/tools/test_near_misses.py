@@ -165,6 +165,22 @@ GONE = ("notes.remove", {"id": "n1"})
             {"operation": "blockers.add", "text": "Waiting for the mail server", "item": "mail server"},
             ("blockers.add", {"description": "Waiting for the mail server"}),
         ),
+        # ids in a sentence, an id of another group
+        (
+            {"operation": "steps.complete", "text": "s1 and s2 are both finished"},
+            ("steps.complete", {"id": ["s1", "s2"]}),
+        ),
+        ({"operation": "steps.complete", "text": "s1 is written"}, DONE),
+        ({"operation": "blockers.remove", "item": "n1"}, GONE),
+        ({"operation": "notes.remove", "item": "e1"}, ("errors.resolve", {"id": "e1"})),
+        ({"operation": "errors.resolve", "item": "s1"}, DONE),
+        # the same once more, but for the dot at its end
+        (
+            {"operation": "notes.add", "text": "The staging port is 8443."},
+            ("notes.add", {"content": "The staging port is 8443"}),
+        ),
+        # a list shows all, also what was looked for
+        ({"operation": "notes.list", "query": "port"}, ("notes.list", {})),
         # lists
         ({"operation": "notes.add", "texts": ["x", "y"]}, ("notes.add", {"content": ["x", "y"]})),
         ({"operation": "notes.add", "text": ["x", "y"]}, ("notes.add", {"content": ["x", "y"]})),
@@ -208,6 +224,12 @@ def test_it_is_understood(sent, meant):
         {"operation": "steps.complete", "item": "step 9"},
         {"operation": "steps.complete", "item": "one"},
         {"operation": "notes.update", "text": "The database is on port 5432"},
+        {"operation": "constraints.remove", "item": "x1"},
+        {"operation": "steps.complete", "item": "c1"},
+        # what was asked for is not what is to be kept
+        {"operation": "decisions.record", "text": "Change s1: we write two clients"},
+        {"operation": "notes.add", "text": "s1 done"},
+        {"operation": "blockers.add", "text": "e1 is fixed now"},
     ],
     ids=json.dumps,
 )
@@ -234,6 +256,74 @@ def test_an_operation_is_found_by_words_in_any_order(name):
 )
 def test_only_a_name_that_no_host_has_for_a_tool_is_an_operations(name, ours):
     assert is_operation_name(name) == ours
+
+
+@pytest.mark.parametrize(
+    ("sent", "left"),
+    [
+        # another number in the same words, and words that say that something is corrected
+        ({"operation": "decisions.record", "text": "Retry a failed upload five times"}, ["Use JWT", None]),
+        (
+            {"operation": "decisions.record", "text": "Retry each failed upload five times, replaces three retries"},
+            ["Use JWT", None],
+        ),
+        ({"operation": "notes.add", "text": "Correction: the staging port is 9000"}, [None, "Finance contact"]),
+        ({"operation": "notes.add", "text": "Finance contact changed to Tobias"}, ["The staging port is 8443", None]),
+        # a number of something else, a correction of something else
+        ({"operation": "decisions.record", "text": "Retry a failed login five times"}, ["Use JWT", "Retry", None]),
+        ({"operation": "decisions.record", "text": "zstd replaces gzip"}, ["Use JWT", "Retry", None]),
+        ({"operation": "notes.add", "text": "The testing port is 8443"}, ["The staging", "Finance", None]),
+        ({"operation": "notes.add", "text": "Marta is no longer here"}, ["The staging", "Finance", None]),
+        ({"operation": "notes.add", "text": "The billing port changed to 9000"}, ["The staging", "Finance", None]),
+        ({"operation": "notes.add", "text": "The staging port is 9443"}, ["The staging", "Finance", None]),
+    ],
+    ids=lambda value: value["text"] if isinstance(value, dict) else None,
+)  # fmt: skip
+def test_a_text_that_corrects_an_item_takes_its_place(sent, left):
+    s = session()
+    assert reply(s, "hud", sent).ok
+    items = s.state.decisions if sent["operation"] == "decisions.record" else s.state.notes
+    assert len(items) == len(left)
+    # The new text stands where the old one stood, or behind the others.
+    found = [item.words for item in items]
+    assert sent["text"] in found
+    for old in filter(None, left):
+        assert any(words.startswith(old) for words in found)
+
+
+def test_what_takes_the_place_of_an_item_is_told_and_can_be_undone():
+    s = session()
+    answer = reply(s, "hud", {"operation": "decisions.record", "text": "Retry a failed upload five times"})
+    assert answer.text == "Recorded decision d3. It supersedes d2."
+    note = reply(s, "hud", {"operation": "notes.add", "text": "Correction: the staging port is 9000"})
+    assert note.text == 'Updated note n1. It said: "The staging port is 8443".'
+    for _ in range(3):  # of the note, the new decision, and the one that it replaced
+        reply(s, "hud", {"operation": "undo"})
+    assert [decision.summary for decision in s.state.decisions] == ["Use JWT", "Retry a failed upload three times"]
+    assert s.state.notes[0].content == "The staging port is 8443"
+
+
+def test_ids_within_the_text_of_an_item_are_no_names_of_others():
+    s = session()
+    did(s, "steps.add", description="Merge s1 and s2")
+    did(s, "steps.add", description="Compare with s3 of last year")
+    did(s, "blockers.add", description="Cable n1 is broken")
+    assert reply(s, "hud", {"operation": "steps.complete", "text": "Merge s1 and s2"}).text.startswith(
+        "Completed step s4."
+    )
+    assert reply(s, "hud", {"operation": "steps.complete", "text": "compare with s3"}).text.startswith(
+        "Completed step s5."
+    )
+    assert reply(s, "hud", {"operation": "blockers.remove", "item": "n1"}).text.startswith("Removed blocker b2")
+    assert [step.id for step in s.state.steps.open] == ["s1", "s2", "s3"] and len(s.state.notes) == 2
+
+
+@pytest.mark.parametrize("texts", [("!", "."), ("PORT=1", "port=1"), ("a  b", "a b"), ("x", "x!")], ids=str)
+def test_texts_that_differ_in_more_than_the_last_dot_both_stand(texts):
+    s = fresh()
+    for text in texts:
+        assert reply(s, "hud", {"operation": "notes.add", "text": text}).ok
+    assert [note.content for note in s.state.notes] == list(texts)
 
 
 def test_words_that_no_decision_has_replace_none():

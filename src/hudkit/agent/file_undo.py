@@ -189,4 +189,6 @@ def _not_undone(messages: Iterable[StoredMessage]) -> Iterable[str]:
             if call.tool == "bash":
                 yield shorten(visible(" ".join(str(call.arguments.get("command", "")).split())), 200)
             elif call.tool not in TOOLS and call.tool not in _UNDONE_ELSEWHERE:
-                yield f"{visible(call.tool)} (a plugin's tool)"
+                about = next((value for value in call.arguments.values() if isinstance(value, str)), "")
+                words = shorten(visible(" ".join(f"{call.tool} {about}".split())), 200)
+                yield f"{words} (a plugin's tool)"

@@ -44,7 +44,6 @@ from hudkit.agent.run_context import (
     ModelOpener,
     RunContext,
     SubTask,
-    joined_text,
 )
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
@@ -57,7 +56,7 @@ from hudkit.clock import unix_ms, uuid7
 from hudkit.errors import ConfigError, SessionError, ToolError
 from hudkit.models import Model, open_model
 from hudkit.paths import git_root
-from hudkit.tokens import Window
+from hudkit.tokens import Prices, Window
 
 _CLOSE_SECONDS = 10
 """How long `close` waits for a task to take note that it was cancelled."""
@@ -157,9 +156,9 @@ class AgentLoop:
         hooks, bus = _hooks_with_bus(options, problems)
         if options.telemetry is not None:
             bus.attach(TelemetrySink(options.telemetry, environment.clock))
-        agents, _ = discover_agents(workspace, environment.agents)
+        agents, unreadable_agents = discover_agents(workspace, environment.agents)
         commands, unreadable = slash_commands.discover_commands(workspace, options.user_commands, options.commands)
-        problems += [(str(definition.path), definition.reason) for definition in unreadable]
+        problems += [(str(definition.path), definition.reason) for definition in (*unreadable_agents, *unreadable)]
         project = store.project(StoredProject(str(workspace.root), str(workspace.root), environment.clock()))
         plugin_input = PluginInput(project.id, workspace.cwd, workspace.root, client)
         registered = await _register_plugins(hooks, options, plugin_input)
@@ -210,6 +209,11 @@ class AgentLoop:
         return self._run.history.messages
 
     @property
+    def prices(self) -> Prices | None:
+        """Return what tokens of the model that works now cost; `None` where nobody knows."""
+        return self._run.model.prices
+
+    @property
     def window(self) -> Window:
         """Return the window of the model that works now."""
         return self._run.model.window
@@ -234,13 +238,14 @@ class AgentLoop:
         """Return an async iterator over what happens from now on; it ends with `close`."""
         return self.setup.events.subscribe()
 
-    async def prompt(self, text: str, parts: Sequence[Attachment] = ()) -> TurnEnded:
+    async def prompt(self, text: str, parts: Sequence[Attachment] = (), *, beside: Sequence[str] = ()) -> TurnEnded:
         """Take up a prompt when those before it are done, work until it is answered, and return how that ended.
 
-        `parts` are attached files: bytes, or a path inside the project. Raises `SessionError` for an empty prompt,
+        `parts` are attached files: bytes, or a path inside the project. `beside` are texts that the model gets in
+        front of the prompt, and that are none of the user's words. Raises `SessionError` for an empty prompt,
         `ToolRefused` for a path that leads out; a model's failure is in what is returned.
         """
-        return await self._take(lambda: user_input.store_prompt(self._run, text, parts))
+        return await self._take(lambda: user_input.store_prompt(self._run, text, parts, beside))
 
     async def command(self, name: str, arguments: str = "") -> TurnEnded:
         """Take up a command of the user's, and return how its turn ended.
@@ -314,7 +319,7 @@ class AgentLoop:
                 raise SessionError("there is no prompt to take back")
             gone = messages[prompts[-1] :]
             # files first: an undo that is killed between the steps is done again, and comes to the same
-            text = joined_text(gone[0].parts)
+            text = user_input.prompt_words(gone[0])
             result = await asyncio.to_thread(undo_changes, self._run, gone, text)
             history.take_back(gone[0].id, self._run.now())
             if len(prompts) == 1:
@@ -334,7 +339,7 @@ class AgentLoop:
                 raise SessionError("nothing was taken back since the last prompt")
             later = (index for index, message in enumerate(back) if index and message_history.is_prompt(message))
             end = next(later, len(back))
-            text = joined_text(back[0].parts)
+            text = user_input.prompt_words(back[0])
             result = await asyncio.to_thread(undo_changes, self._run, back[:end], text, redo=True)
             self._run.history.bring_back(back[end].id if end < len(back) else "", self._run.now())
             self._change_title("", user_input.prompt_title(back[0]))

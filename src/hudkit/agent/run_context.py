@@ -28,7 +28,7 @@ from hudkit.agent.slash_commands import SlashCommand
 from hudkit.agent.system_prompt import SystemPrompt
 from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits
 from hudkit.agent.workspace import Workspace
-from hudkit.config import CompactionSettings, PruningSettings, Settings
+from hudkit.config import CompactionSettings, PruningSettings, Settings, ToolSettings
 from hudkit.context.compaction.cut_point import MAX_TAIL_TOKENS
 from hudkit.models import Model, ToolSpec
 from hudkit.tokens.model_facts import OverflowRule
@@ -93,10 +93,12 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def from_user_settings(cls, settings: Settings) -> LoopSettings:
-        """Return the settings of a loop that does what the user has set for compaction and pruning."""
+        """Return the bounds that the user has set."""
         return cls(
             compact=settings.overflow.auto,
             reserved=settings.overflow.reserved_tokens,
+            tail=settings.compaction.tail_tokens,
+            compaction_model=settings.compaction.model or "",
             frees=settings.compaction.min_freed_percent,
             prune=settings.pruning.enabled,
             prune_from=settings.pruning.min_used_percent,
@@ -104,6 +106,17 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             minimum=settings.pruning.min_freed_tokens,
             protected_tools=settings.pruning.tools,
             cache_minutes=settings.cache.ttl_minutes,
+            max_output=settings.session.max_output_tokens,
+            retries=settings.session.retries,
+            delay=settings.session.retry_seconds,
+            most_delay=settings.session.max_retry_seconds,
+            steps=settings.session.max_steps,
+            repeats=settings.session.identical_calls,
+            depth=settings.session.subagent_depth,
+            tool_seconds=settings.session.tool_seconds,
+            plugin_tool_seconds=settings.session.plugin_tool_seconds,
+            instructions=settings.session.instructions,
+            record=settings.session.keep_requests,
             windows=settings.windows,
         )
 
@@ -111,6 +124,22 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def overflow(self) -> OverflowRule:
         """Return these settings as the rule that says when a window is full."""
         return OverflowRule(self.compact, self.reserved, self.max_output)
+
+
+def tool_limits(settings: ToolSettings) -> ToolLimits:
+    """Return the user's settings as bounds of tools."""
+    return ToolLimits(
+        output_characters=settings.output_chars,
+        lines=settings.read_lines,
+        line_characters=settings.line_chars,
+        edit_bytes=settings.edit_bytes,
+        scan_bytes=settings.scan_bytes,
+        results=settings.search_results,
+        spill_bytes=settings.kept_output_bytes,
+        shell_seconds=settings.shell_seconds,
+        max_shell_seconds=settings.max_shell_seconds,
+        search_seconds=settings.search_seconds,
+    )
 
 
 class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,15 +28,18 @@ _TITLE_LENGTH = 60
 """Characters of the first prompt that are a session's title."""
 
 
-async def store_prompt(run: RunContext, text: str, files: Sequence[Attachment]) -> StoredMessage:
-    """Store a prompt as plugins left it, and return the message.
+async def store_prompt(
+    run: RunContext, text: str, files: Sequence[Attachment], beside: Sequence[str] = ()
+) -> StoredMessage:
+    """Store a prompt as plugins left it, and return the message; texts `beside` it stand in front, as the host's.
 
     Raises `SessionError` for an empty one, `ToolError` for a file.
     """
     attached = [_read_attachment(run, file) for file in files]
     # hooks see names and types, not bytes: the bytes are put back behind them by the part's id
     stored = {part.id: part for part in attached if isinstance(part, Attachment)}
-    parts = [ChatPart("text", text)] if text else []
+    parts = [ChatPart("text", words, run.new_id("prt"), synthetic=True) for words in beside]
+    parts += [ChatPart("text", text)] if text else []
     for part in attached:
         if isinstance(part, Attachment):
             parts.append(ChatPart("file", id=part.id, media_type=part.media_type, meta={"path": part.path}))
@@ -66,8 +69,12 @@ def store_user_parts(run: RunContext, parts: Sequence[ChatPart], files: Mapping[
 
 def prompt_title(prompt: StoredMessage) -> str:
     """Return the title that a session has by its first prompt."""
-    own_words = joined_text([part for part in prompt.parts if message_history.is_users_own(part)])
-    return " ".join(own_words.split())[:_TITLE_LENGTH]
+    return " ".join(prompt_words(prompt).split())[:_TITLE_LENGTH]
+
+
+def prompt_words(prompt: StoredMessage) -> str:
+    """Return what the user wrote in a prompt, without what was put beside it."""
+    return joined_text([part for part in prompt.parts if message_history.is_users_own(part)])
 
 
 def store_user_message(run: RunContext, parts: Sequence[StoredPart], *, repeats: str = "") -> StoredMessage:

@@ -1,4 +1,4 @@
-"""The command line: one file a command, one line in the table of commands.
+"""The command line: the boundary inside which every command is imported, parsed and run.
 
 Exit codes: 0 fine, 1 something is wrong with what was looked at, 2 the command could not be carried out, 130 stopped
 from the keyboard.
@@ -6,78 +6,18 @@ from the keyboard.
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
-from importlib import import_module
-from typing import NamedTuple, NoReturn, TextIO
+from collections.abc import Callable, Iterator, Sequence
+from typing import TextIO
 
 from hudkit import __version__
-from hudkit.compose import visible
+from hudkit.cli.commands import COMMANDS, GROUPS, build_parser, load_command
+from hudkit.cli.parsing import EXIT_CODES, CommandParser, load_run, suggestion
 from hudkit.errors import HudkitError
 
-COMMANDS: dict[str, str] = {
-    "demo": "show what the HUD would have been on a recorded day of work",
-    "replay": "show what the HUD would have been on your own recorded history",
-    "run": "give an agent one prompt and print its answer",
-    "chat": "talk with an agent, with its HUD in sight",
-    "show": "show the frame of a session, now or at any event",
-    "log": "list the events of a session",
-    "verify": "check that the log is complete and unchanged",
-    "redact": "remove a secret from the log, physically",
-    "backup": "copy the log while it is in use, verified, and keep the newest copies",
-    "restore": "put a backup in the place of the log, which stays beside it",
-    "repair": "write a damaged log anew with every event that verifies",
-    "archive": "compress the log below each session's last compaction; nothing is lost",
-    "install": "install the HUD in an agent's host",
-    "uninstall": "remove the HUD from an agent's host",
-    "mcp": "serve the HUD's tools to any MCP client, over standard input and output or over HTTP",
-    "serve": "run the daemon that hosts talk to; they start it on demand",
-    "stop": "ask the daemon to stop",
-    "config": "show the settings in force, and check their files",
-    "memory": "search, read and compare what was said or done in any session",
-    "compactions": "list what each compaction dropped and kept; undo one",
-    "pin": "keep one line of yours in sight of a session's agent",
-    "project": "show or set the defaults that all sessions of a project share",
-    "sections": "list custom sections, trust a project's, try one",
-    "rooms": "create a world of agents, play it, watch it in the browser, export it",
-    "doctor": "check that everything is in place, and say how to fix what is not",
-}
-"""Every command, with what it does. The command `x` is `COMMAND` of the module `hudkit.cli.x`, which is imported only
-when the command is run."""
-
-EXIT_CODES = (
-    "exit codes: 0 fine, 1 something is wrong with what was looked at, 2 the command could not be carried out, "
-    "130 stopped from the keyboard"
-)
-
-
-class CliCommand(NamedTuple):
-    """A command, or one operation of a command such as `rooms`: what its module says of it."""
-
-    example: str
-    """A call that works as it stands; the last but one line of `--help`."""
-    arguments: Callable[[argparse.ArgumentParser], None]
-    """Adds the options to the command's parser."""
-    run: Callable[[argparse.Namespace], int]
-    """Carries the command out and returns its exit code."""
-    details: str = ""
-    """Markdown for the command's section in docs/cli.md."""
-    exit_codes: str = EXIT_CODES
-    extra: str = ""
-    """The extra of hudkit that has the packages which the command imports; none where the core is enough."""
-
-    def description(self, summary: str) -> str:
-        """Return the summary of the table of commands as the sentence with which `--help` begins."""
-        return f"{summary[0].upper()}{summary[1:]}."
-
-    @property
-    def epilog(self) -> str:
-        """Return the last lines of `--help`: the example and the exit codes."""
-        return f"example: {self.example}\n{self.exit_codes}"
+__all__ = ["complain", "main"]
 
 
 def main(argv: Sequence[str], on_ready: Callable[[], object] | None = None) -> int:
@@ -98,23 +38,24 @@ def main(argv: Sequence[str], on_ready: Callable[[], object] | None = None) -> i
     words.remove(name)
     extra = ""
     try:
-        # The command's module is imported here, inside the boundary: it may need a package of an extra.
         command = load_command(name)
         extra = command.extra
         args = build_parser(name, command).parse_args(words)
+        # Imported inside the boundary: it may need a package of an extra.
+        run = load_run(args.run)
         if on_ready is not None:
             on_ready()
-        code = int(args.run(args))
+        code = run(args)
         sys.stdout.flush()
         return code
     except HudkitError as error:
         complain(name, error)
         return 2
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         package = (error.name or "").partition(".")[0]
         if package in ("", "hudkit"):  # a mistake of ours, not a missing package
             raise
-        complain(name, f"the package {package} is not installed. {_install_hint(extra) or f'pip install {package}'}")
+        complain(name, _missing_package(package, extra, error))
         return 2
     except BrokenPipeError:
         _discard_output()
@@ -128,83 +69,72 @@ def main(argv: Sequence[str], on_ready: Callable[[], object] | None = None) -> i
         return 130
 
 
-def load_command(name: str) -> CliCommand:
-    """Import the module of a command and return what it says of the command."""
-    command: CliCommand = import_module(f"hudkit.cli.{name}").COMMAND
-    return command
+def _missing_package(package: str, extra: str, error: ImportError) -> str:
+    """Return what is wrong with a package that a command imports, and the call that installs it."""
+    from hudkit.installation import install_hint
 
-
-def build_parser(name: str, command: CliCommand | None = None) -> argparse.ArgumentParser:
-    """Return the parser of one command."""
-    command = command or load_command(name)
-    parser = _CommandParser(
-        prog=f"hudkit {name}",
-        description=command.description(COMMANDS[name]),
-        epilog=command.epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    command.arguments(parser)
-    parser.set_defaults(run=command.run)
-    return parser
-
-
-def operation_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the operations of a command that has some, each with its own parser."""
-    subparsers = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return {name: inner for action in subparsers for name, inner in action.choices.items()}
-
-
-def _install_hint(extra: str) -> str:
-    """Return the call that installs an extra of hudkit; empty without one."""
-    return f"pip install 'hudkit[{extra}]'" if extra else ""
+    hint = install_hint(extra)
+    if isinstance(error, ModuleNotFoundError):
+        return f"the package {package} is not installed. {hint}"
+    return f"the package {package} cannot be imported: {error}. To install it again: {hint}"
 
 
 def complain(name: str, error: object) -> None:
     """Print one line that says what is wrong to the error stream. What a file or a log holds is shown escaped: it
     must not control the terminal."""
-    print(f"hudkit {name}: {visible(str(error))}", file=sys.stderr)
+    print(f"hudkit {name}: {_visible(str(error))}", file=sys.stderr)
 
 
-class _CommandParser(argparse.ArgumentParser):
-    """A parser that takes options by their full names only, and suggests the nearest one for a wrong one."""
-
-    def __init__(self, *positional: object, **named: object) -> None:
-        super().__init__(*positional, **{"allow_abbrev": False, **named})  # type: ignore[arg-type]
-
-    def error(self, message: str) -> NoReturn:
-        if message.startswith("unrecognized arguments: "):
-            wrong = message.split()[2].partition("=")[0]
-            near = _suggestion(wrong, self._option_names())
-            message += f". {near}" if near else f"; {self.prog} --help lists what there is"
-        super().error(message)
-
-    def _option_names(self) -> set[str]:
-        parsers = (self, *operation_parsers(self).values())
-        return {name for parser in parsers for name in parser._option_string_actions}
+def _visible(text: str) -> str:
+    try:
+        from hudkit.compose import visible
+    except (ImportError, OSError):  # the installation is broken, which is what the text says
+        return ascii(text)[1:-1]
+    return visible(text)
 
 
 def _without_command(words: Sequence[str], name: str | None) -> int:
     """Answer a command line that names no command of ours."""
-    parser = _CommandParser(prog="hudkit", description="A heads-up display for LLM agents.", epilog=_TOP_EPILOG)
-    parser.add_argument("--version", action="version", version=f"hudkit {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for command, summary in COMMANDS.items():
-        commands.add_parser(command, help=summary, add_help=False)
-    if words and name is None:
-        parser.parse_args(words)
-    elif name is not None:
-        near = _suggestion(name, COMMANDS) or f"The commands are: {', '.join(COMMANDS)}"
+    if name is None and words and words[0] in ("-V", "--version"):
+        print(f"hudkit {__version__}")
+        return 0
+    if name is None and (not words or words[0] in ("-h", "--help")):
+        print("\n".join(_overview()))
+        return 0
+    parser = CommandParser(prog="hudkit", usage="hudkit COMMAND [OPTION ...]")
+    if name is not None:
+        near = suggestion(name, COMMANDS) or f"The commands are: {', '.join(COMMANDS)}"
         parser.error(f"there is no command {name!r}. {near}")
-    parser.print_help()
-    return 0 if not words else 2
+    parser.add_argument("-V", "--version", action="store_true")
+    parser.parse_args(words)
+    return 2
 
 
-_TOP_EPILOG = f"{EXIT_CODES}. Try: hudkit demo"
+def _overview() -> Iterator[str]:
+    """Yield the lines of `hudkit --help`: the commands in groups, and where to begin."""
+    yield from ("usage: hudkit COMMAND [OPTION ...]", "", "A heads-up display for LLM agents.")
+    width = max(map(len, COMMANDS))
+    for group, commands in GROUPS.items():
+        yield from ("", f"{group}:")
+        yield from (f"    {name:<{width}}  {summary}" for name, summary in commands.items())
+    yield from ("", "to begin:")
+    width = max(map(len, _BEGINNINGS))
+    yield from (f"    {example:<{width}}  {what}" for example, what in _BEGINNINGS.items())
+    yield from (
+        "",
+        "hudkit help COMMAND, or hudkit COMMAND --help, has the options of a command and an example.",
+        EXIT_CODES,
+    )
 
 
-def _suggestion(word: str, candidates: Iterable[str]) -> str:
-    near = get_close_matches(word, tuple(candidates), 1)
-    return f"Did you mean {near[0]!r}?" if near else ""
+_BEGINNINGS = {
+    "hudkit demo": "see a HUD at work, on a recorded day",
+    "hudkit install opencode": "put it into OpenCode; `install mcp --client NAME` into others",
+    "hudkit show": "see what the newest session's agent has in front of it",
+    'hudkit run "Fix the test"': "give hudkit's own agent a prompt",
+    "hudkit rooms serve": "watch a world of agents in the browser",
+}
+"""Calls for the first minutes, each with what it does."""
 
 
 def _replace_unprintable(stream: TextIO) -> None:

@@ -6,28 +6,17 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from hudkit.cli import CliCommand, complain
-from hudkit.cli.common import SCHEMA, as_json, existing_log, log_arguments, pick
+from hudkit.cli import complain
+from hudkit.cli.common import SCHEMA, as_json, existing_log, pick
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.event_log import EventLog
 from hudkit.log.stores import SqliteLog
 from hudkit.log.stores.sqlite_files import companion_path
 
-_DETAILS = """\
-The payloads of events before a session's last compaction are compressed within the same file; the events stay in the
-log with their digests. State and frames at any event, `log`, `verify` and search work as before, only more slowly for
-archived events. `--restore` decompresses everything. A running daemon need not be stopped."""
 
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--session", metavar="ID", help="only this session (its id, or a part of it; default: all)")
-    parser.add_argument("--restore", action="store_true", help="decompress what was archived")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be archived, and change nothing")
-    log_arguments(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     if args.restore and args.dry_run:
         raise ConfigError("--restore and --dry-run do not go together", hint="A dry run says what would be archived")
     path = existing_log(args.db)
@@ -61,14 +50,6 @@ def _run(args: argparse.Namespace) -> int:
     if not emptied:
         complain("archive", "another process reads the log: its -wal file is emptied later")
     return 0
-
-
-COMMAND = CliCommand(
-    example="hudkit archive --dry-run",
-    details=_DETAILS,
-    arguments=_arguments,
-    run=_run,
-)
 
 
 def _archived(log: SqliteLog, name: str, dry: bool) -> dict[str, int]:

@@ -7,30 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hudkit.agent.databases import existing_databases, kind_of
-from hudkit.cli import CliCommand, complain
-from hudkit.cli.common import SCHEMA, as_json, existing_log, log_arguments, user_settings
+from hudkit.cli import complain
+from hudkit.cli.common import SCHEMA, as_json, existing_log, user_settings
 from hudkit.clock import unix_ms
 from hudkit.errors import HudkitError
 from hudkit.log.stores.recovery import DatabaseKind, back_up, backup_paths
 from hudkit.paths import data_directory
 
-_DETAILS = """\
-Besides the log, the conversations of hudkit's own agent (`sessions.db`) and its requests (`requests.db`) are copied
-where there are any. Each copy is of one moment, is read again and verified before it has its name, and only you can
-read it. It lies beside its database, as `hudkit.db.backup-TIME`; the newest 7 stay (`backup.keep` in the settings).
-With `backup.every_hours`, the daemon does the same while it runs. A database that does not verify is not copied, and
-its earlier backups stay. `--db` copies that one file: a log, the file of a [world](rooms.md), `sessions.db` or
-`requests.db`. `--to` writes to a file of its own, which nothing ever removes: the log, or what `--db` names. The
-search index is in none. See [recovery.md](recovery.md)."""
 
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--to", type=Path, metavar="FILE", help="write to this file, which must not exist")
-    parser.add_argument("--list", action="store_true", help="list the backups that lie beside the log, oldest first")
-    log_arguments(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     databases = _databases(args)
     if args.list:
         return _list(databases, args.json)
@@ -76,6 +62,3 @@ def _list(databases: Sequence[tuple[Path, DatabaseKind]], as_facts: bool) -> int
         for file, size in copies:
             print(f"{size:>14,} bytes  {file}")
     return 0
-
-
-COMMAND = CliCommand(example="hudkit backup --list", details=_DETAILS, arguments=_arguments, run=_run)

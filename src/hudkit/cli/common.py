@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -13,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from hudkit.cli import complain
-from hudkit.compose import visible
+from hudkit.compose import shorten, visible
 from hudkit.config import Settings, load
 from hudkit.errors import ConfigError, StoreBusy
 from hudkit.hud.session_keys import PROJECT_LOG
-from hudkit.log.event_log import EventLog
 from hudkit.paths import config_path, log_path
 
 if TYPE_CHECKING:
     from logging import LogRecord
 
     from hudkit.api import Hud
+    from hudkit.log.event_log import EventLog
 
 T = TypeVar("T")
 
@@ -70,12 +69,6 @@ def user_settings(name: str) -> Settings:
     return loaded.settings
 
 
-def log_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every command that reads a log to a parser."""
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: $HUDKIT_DB, else the user's own)")
-    parser.add_argument("--json", action="store_true", help="print facts as JSON")
-
-
 GONE_HINT = (
     "`hudkit restore` puts the newest backup back, where there is one; without, the next event begins a new log"
 )
@@ -103,13 +96,19 @@ def open_read_only(path: Path | None, name: str) -> Hud:
     Raises `ConfigError` where there is none, a `StoreError` where it cannot be read.
     """
     from hudkit.api import Hud
+
+    return Hud(open_log_read_only(path), settings=user_settings(name))
+
+
+def open_log_read_only(path: Path | None) -> EventLog:
+    """Open the log for reading, without what composes, and return it; errors as `open_read_only`."""
     from hudkit.log.stores import open_log
 
-    return Hud(open_log(existing_log(path), read_only=True), settings=user_settings(name))
+    return open_log(existing_log(path), read_only=True)
 
 
 def pick(log: EventLog, asked: str | None) -> str:
-    """Return the session that is meant by an id or a part of one; without one, the only or the newest one.
+    """Return the session that is meant by an id, a part of one, or words of its title; without any, the newest one.
 
     Raises `ConfigError` naming the candidates.
     """
@@ -118,13 +117,25 @@ def pick(log: EventLog, asked: str | None) -> str:
         raise ConfigError("the log has no sessions", hint="They begin with their first event")
     if asked is None:
         return next((name for name in reversed(sessions) if not name.startswith(f"{PROJECT_LOG}@")), sessions[-1])
-    if asked in sessions:
-        return asked
-    alike = [name for name in sessions if asked in name]
+    titles: dict[str, str] = {}
+
+    from hudkit.hud.session_lookup import matching_sessions, recorded_title
+
+    def title_of(name: str) -> str:
+        if name not in titles:
+            titles[name] = recorded_title(log, name)
+        return titles[name]
+
+    alike = matching_sessions(asked, sessions, title_of)
     if len(alike) == 1:
         return alike[0]
-    some = ", ".join((alike or list(sessions))[-5:])
+    candidates = (alike or list(sessions))[-5:]
+    some = ", ".join(f"{name} {quoted}" if (quoted := _quoted(title_of(name))) else name for name in candidates)
     raise ConfigError(f"{len(alike) or 'no'} sessions match {asked!r}", hint=f"Sessions: {some}")
+
+
+def _quoted(title: str) -> str:
+    return f'"{shorten(title, 40)}"' if title else ""
 
 
 def report_damage(name: str, damaged: Sequence[int], count: int = 0, command: str = "hudkit repair") -> int:

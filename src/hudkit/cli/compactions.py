@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hudkit.cli import CliCommand, complain
-from hudkit.cli.common import SCHEMA, as_json, existing_log, log_arguments, open_read_only, pick
+from hudkit.cli import complain
+from hudkit.cli.common import SCHEMA, as_json, existing_log, open_read_only, pick
+from hudkit.cli.styles import COMPACTION_STYLES, print_lines
 from hudkit.compose import shorten, visible
 from hudkit.context.compaction.receipts import (
     CoveredRange,
@@ -20,7 +20,6 @@ from hudkit.context.compaction.receipts import (
     read_receipts,
 )
 from hudkit.errors import ConfigError, HostError, HudkitError
-from hudkit.hosts.opencode.revert_client import DEFAULT_SERVER
 from hudkit.paths import index_path
 from hudkit.tools.answer_text import indented_block
 from hudkit.tools.receipt_text import TRIGGER_WORDS, changed_files, freed_text, token_figures
@@ -30,44 +29,13 @@ from hudkit.transcripts import Message, PatchPart, TextPart, ToolPart
 if TYPE_CHECKING:
     from hudkit.api import HudSession
 
-_DETAILS = """\
-Without an action: a list. `show N` shows one in full, with its summary; `diff N` compares what the model had before
-and after, one line per message; `undo N` says what undoing it would do, and with `--yes` asks a running OpenCode to
-do it (`opencode serve` in the project; `--server` is its address, `OPENCODE_SERVER_PASSWORD` its password). With
-`--turn`, the turn that filled the window is undone too; otherwise OpenCode, if it compacted by itself, compacts again
-at once. With `--fork`, a copy of the session continues from before the compaction, and the session itself stays as it
-is. OpenCode's database is never written. Tokens by part are estimates; figures that the host reported are marked."""
-
-ACTIONS = ("list", "show", "diff", "undo")
 
 _UNDONE_BY_HOST = ("", "opencode")
 """Hosts that can take a compaction back; older logs do not say which host it was: then it was OpenCode."""
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action", nargs="?", choices=ACTIONS, default="list", metavar="ACTION", help=", ".join(ACTIONS)
-    )
-    parser.add_argument(
-        "number", nargs="?", type=int, metavar="N", help="which one, counted from 1 (default: the last)"
-    )
-    parser.add_argument("--session", metavar="ID", help="a session's id, or a part of it (default: the newest)")
-    parser.add_argument(
-        "--opencode", type=Path, metavar="FILE", help="OpenCode's database, if it is not in its usual place"
-    )
-    parser.add_argument(
-        "--server",
-        metavar="URL",
-        default=DEFAULT_SERVER,
-        help=f"undo: OpenCode's address (default: {DEFAULT_SERVER})",
-    )
-    parser.add_argument("--turn", action="store_true", help="undo: also the turn that filled the window")
-    parser.add_argument("--fork", action="store_true", help="undo: in a copy of the session")
-    parser.add_argument("--yes", action="store_true", help="undo: really do it")
-    log_arguments(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     with open_read_only(args.db, "compactions") as hud:
         session = hud.session(pick(hud.log, args.session))
         receipts = read_receipts(session.events(), session.state_at)
@@ -77,7 +45,10 @@ def _run(args: argparse.Namespace) -> int:
                 "session": session.id,
                 "compactions": [_receipt_facts(receipt, None, frees) for receipt in receipts],
             }
-            print(as_json({"schema": SCHEMA, **facts}) if args.json else _listing(session.id, receipts, frees))
+            if args.json:
+                print(as_json({"schema": SCHEMA, **facts}))
+            else:
+                _print(_listing(session.id, receipts, frees))
             return 0
         receipt = _chosen(receipts, args.number)
         messages = _messages(session, args)
@@ -88,19 +59,15 @@ def _run(args: argparse.Namespace) -> int:
             facts = _receipt_facts(receipt, seen, frees) | {"session": session.id, "summary": receipt.summary}
             print(as_json({"schema": SCHEMA, **facts}))
         elif args.action == "diff":
-            print(_diff(receipt, seen))
+            _print(_diff(receipt, seen))
         else:
             back = "\n".join(_ways_back(session, receipt, seen, readable=bool(messages)))
-            print(_receipt_text(host_session_id(session), receipt, seen, frees, back))
+            _print(_receipt_text(host_session_id(session), receipt, seen, frees, back))
         return 0
 
 
-COMMAND = CliCommand(
-    example="hudkit compactions show 2 --session ses_1",
-    details=_DETAILS,
-    arguments=_arguments,
-    run=_run,
-)
+def _print(text: str) -> None:
+    print_lines((text,), COMPACTION_STYLES)
 
 
 def _chosen(receipts: tuple[Receipt, ...], number: int | None) -> Receipt:

@@ -4,39 +4,26 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from json import dumps
 from pathlib import Path
 
-from hudkit.cli import CliCommand, complain
+from hudkit.cli import complain
 from hudkit.cli.common import SCHEMA, as_json
+from hudkit.cli.styles import FINDING_STYLES, TOML_STYLES, print_code, print_lines
 from hudkit.compose import visible
-from hudkit.config import EffectiveSettings, keys, load, settings_schema
+from hudkit.config import EffectiveSettings, keys, load, new_settings_file, settings_schema, toml_literal
 from hudkit.errors import ConfigError
 from hudkit.paths import PROJECT_FILE, config_path, project_config, user_config
 
-_DETAILS = f"""\
-`config` prints the settings in force as TOML, each with its origin; `config check` says what is wrong with a file, or
-with the user's and the project's files if none is named (a file named `{PROJECT_FILE}` is checked as a project's);
-`config schema` prints the JSON Schema of a file. See [configuration.md](configuration.md)."""
 
-_WHAT = "show the settings, check their files, or print their schema (default: show)"
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", nargs="?", default="show", choices=("show", "check", "schema"), help=_WHAT)
-    parser.add_argument(
-        "file", nargs="?", type=Path, metavar="FILE", help="the file to check (default: those in force)"
-    )
-    parser.add_argument("--project", type=Path, metavar="DIR", help="the project's directory (default: this one)")
-    parser.add_argument("--json", action="store_true", help="print facts as JSON")
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     if args.file is not None and args.what != "check":
         raise ConfigError(f"`config {args.what}` takes no file", hint="Try: hudkit config check FILE")
     if args.what == "schema":
-        print(as_json(settings_schema()))
+        print_code(as_json(settings_schema()), "json")
         return 0
+    if args.what == "init":
+        return _init(user_config())
     user, project = config_path(), project_config(args.project or Path.cwd())
     if args.what == "check":
         if args.file is not None:
@@ -48,23 +35,27 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         print(as_json(_facts(effective, user, project)))
     else:
-        print("\n".join(_toml(effective, user, project)))
+        print_lines(_toml(effective, user, project), TOML_STYLES)
     for warning in (*effective.warnings, *effective.renamed):
         complain("config", warning)
     return 1 if effective.warnings else 0
 
 
-COMMAND = CliCommand(
-    example="hudkit config check ~/.config/hudkit/config.toml",
-    details=_DETAILS,
-    arguments=_arguments,
-    run=_run,
-)
-
-
 def _values(effective: EffectiveSettings) -> dict[str, object]:
     """The settings in force by dotted key; `None` where one is not set."""
     return {key.name: _value(effective, key.name) for key in keys()}
+
+
+def _init(path: Path) -> int:
+    """Write a settings file in which nothing is set; one that is there stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(new_settings_file())
+    except FileExistsError:
+        raise ConfigError(f"{path} is there already", hint="Try: hudkit config check") from None
+    print(visible(f"{path}: every setting as a comment, with what it means"))
+    return 0
 
 
 def _check(user: Path | None, project: Path | None, json: bool) -> int:
@@ -80,14 +71,15 @@ def _check(user: Path | None, project: Path | None, json: bool) -> int:
         print(as_json(facts))
         return 1 if effective.warnings else 0
     for renamed in effective.renamed:
-        print(visible(f"OLD   {renamed}"))
+        print_lines((visible(f"OLD   {renamed}"),), FINDING_STYLES)
     if effective.warnings:
         for warning in effective.warnings:
-            print(visible(f"BAD   {warning}"))
+            print_lines((visible(f"BAD   {warning}"),), FINDING_STYLES)
     elif files:
-        print(visible(f"fine: {' and '.join(files)}"))
+        print_lines((visible(f"fine: {' and '.join(files)}"),), FINDING_STYLES)
     else:
-        print(visible(f"fine: no settings file, so the defaults apply (yours would be in {user_config()})"))
+        where = f"fine: no settings file, so the defaults apply (yours would be in {user_config()})"
+        print_lines((visible(where),), FINDING_STYLES)
     return 1 if effective.warnings else 0
 
 
@@ -117,7 +109,7 @@ def _toml(effective: EffectiveSettings, user: Path | None, project: Path | None)
         if table != written:
             yield f"\n[{table}]"
             written = table
-        line = f"# {key} is not set" if value is None else f"{key} = {_literal(value)}"
+        line = f"# {key} is not set" if value is None else f"{key} = {toml_literal(value)}"
         yield f"{line:<23} # {effective.origins[name]}"
 
 
@@ -126,16 +118,3 @@ def _value(effective: EffectiveSettings, name: str) -> object:
     for part in name.split("."):
         value = getattr(value, part)
     return value
-
-
-def _literal(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, dict):
-        pairs = (f"{_literal(key)} = {_literal(inner)}" for key, inner in value.items())
-        return f"{{{', '.join(pairs)}}}"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_literal, value))}]"
-    if isinstance(value, str):
-        return dumps(value, ensure_ascii=False)
-    return repr(value).removesuffix(".0")

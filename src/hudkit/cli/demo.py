@@ -13,11 +13,12 @@ from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 
-from hudkit.cli import CliCommand
 from hudkit.cli.common import progress_bar
-from hudkit.cli.replay import as_json, found_wrong, ink, speak
+from hudkit.cli.replay import as_json, found_wrong
 from hudkit.cli.replays import Options, replay
+from hudkit.cli.replays.report_text import TerminalStyle
 from hudkit.cli.replays.story import story_lines
+from hudkit.cli.styles import STORY_STYLES, print_lines
 from hudkit.transcripts import OpenCodeTranscript
 
 _PACKED = "data/orchard.db.xz"
@@ -46,23 +47,16 @@ def unpack_orchard(directory: str | Path) -> Path:
         raise
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the figures behind the story as JSON")
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     with TemporaryDirectory(prefix="hudkit-") as folder, progress_bar() as progress:
         transcript = OpenCodeTranscript.open(unpack_orchard(folder))
         report = replay(transcript, Options(window=ORCHARD_WINDOW, frames=True), progress=progress)
-    speak((as_json(report),) if args.json else story_lines(report, ink(), tuple(_next())))
+    if args.json:
+        print(as_json(report))
+    else:
+        print_lines(story_lines(report, TerminalStyle(), tuple(_next())), STORY_STYLES)
     return 1 if found_wrong(report) else 0
-
-
-COMMAND = CliCommand(
-    example="hudkit demo",
-    arguments=_arguments,
-    run=_run,
-)
 
 
 def _next() -> Iterator[tuple[str, str]]:
@@ -70,6 +64,7 @@ def _next() -> Iterator[tuple[str, str]]:
     own = Path(sys.argv[0])
     beside = own.name == "hudkit" and which("hudkit") is None
     hudkit = os.path.relpath(own) if beside else "hudkit"
+    yield f"{hudkit} inspect --demo", "the same day in the browser, call by call"
     yield f"{hudkit} replay ~/.local/share/opencode/opencode.db", "the same for your own history"
     example = Path("examples") / "01_ten_lines.py"
     if example.exists():

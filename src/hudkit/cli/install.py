@@ -11,11 +11,13 @@ from pathlib import Path
 import msgspec
 
 from hudkit import paths
-from hudkit.cli import CliCommand
+from hudkit.cli.commands.install import HOSTS
 from hudkit.cli.common import SCHEMA, user_settings
+from hudkit.cli.styles import DIFF_STYLES, on_terminal, print_lines
 from hudkit.config import Settings
 from hudkit.daemon import client, socket_path
 from hudkit.errors import ConfigError
+from hudkit.hosts.installing import agents_md
 from hudkit.hosts.installing.config_files import InstallStep
 from hudkit.hosts.mcp import client_install as mcp
 from hudkit.hosts.mcp.client_install import CLIENTS
@@ -23,30 +25,24 @@ from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
 from hudkit.hosts.opencode.versions import installed_generations
 
-_DETAILS = """\
-`hudkit install mcp --client NAME` tells a client of the Model Context Protocol to start `hudkit mcp`, which gives its
-agent the tools `hud` and `memory`. OpenCode gets more from its own plugin: `hudkit install opencode`."""
 
-HOSTS: Mapping[str, str] = {
-    "mcp": "The client reads its configuration when it starts.",
-    "opencode": "OpenCode reads its configuration when it starts.",
-}
-"""Each host, and what is to be known after a change."""
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    host_arguments(parser)
-    parser.add_argument("--anyway", action="store_true", help="install even from an environment that looks temporary")
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
+    if args.agents_md:
+        block = agents_md.install(Path.cwd(), paths.data_directory(), dry_run=args.dry_run)
+        if args.host is None:
+            tell(args, block, "described in AGENTS.md")
+            return 0
+    else:
+        block = ()
+    require_host(args)
     if args.host == "mcp":
         if not args.client:
             raise ConfigError("no client is named", hint=f"Give --client with one of {', '.join(CLIENTS)}")
-        tell(args, mcp.install(spot(args), args.client, dry_run=args.dry_run), "installed")
+        tell(args, block + mcp.install(spot(args), args.client, dry_run=args.dry_run), "installed")
         return 0
     here = msgspec.structs.replace(chosen(args), generations=installed_generations(os.environ) or frozenset({1}))
-    steps = opencode.install(here, dry_run=args.dry_run)
+    steps = block + opencode.install(here, dry_run=args.dry_run)
     if not args.dry_run and any(Path(step.path) == here.plugin and step.what == "change" for step in steps):
         client.stop(here.socket)  # it may be an older one; the plugin starts its own
     tell(args, steps, f"installed{_GENERATIONS[here.generations]}")
@@ -73,21 +69,10 @@ def _switches(settings: Settings) -> str:
     return "\n".join(["Beside the HUD:", *lines, f"The file for that is {paths.user_config()}."])
 
 
-COMMAND = CliCommand(
-    example="hudkit install opencode --dry-run",
-    details=_DETAILS,
-    arguments=_arguments,
-    run=_run,
-)
-
-
-def host_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that installing and uninstalling share."""
-    parser.add_argument("host", choices=sorted(HOSTS), help="the agent's host")
-    parser.add_argument("--client", choices=sorted(CLIENTS), help="with mcp: the client")
-    parser.add_argument("--project", action="store_true", help="for the project in this directory, not for the user")
-    parser.add_argument("--dry-run", action="store_true", help="print what would change, as a unified diff")
-    parser.add_argument("--json", action="store_true", help="print facts as JSON")
+def require_host(args: argparse.Namespace) -> None:
+    """Raise `ConfigError` where no host is named."""
+    if args.host is None:
+        raise ConfigError("no host is named", hint=f"Name one of {', '.join(sorted(HOSTS))}, or give --agents-md")
 
 
 def chosen(args: argparse.Namespace) -> PluginTarget:
@@ -120,10 +105,13 @@ def tell(args: argparse.Namespace, steps: tuple[InstallStep, ...], done: str) ->
         if not args.dry_run:
             print(f"{words:>10}  {step.path}")
         elif step.diff and not step.path.endswith(".js"):
-            print(step.diff, end="")
+            if on_terminal():
+                print_lines(step.diff.rstrip("\n").split("\n"), DIFF_STYLES, long="keep")
+            else:
+                print(step.diff, end="")
         else:
             print(f"# {step.what} {step.path}")
         if step.hint:
             print(f"            {step.hint}")
     if not args.dry_run:
-        print(f"hudkit is {done}. {HOSTS[args.host]}")
+        print(f"hudkit is {done}. {HOSTS.get(args.host, '')}".rstrip())

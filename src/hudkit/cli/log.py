@@ -5,42 +5,36 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Set
+from contextlib import closing
 from datetime import UTC, datetime
 from difflib import get_close_matches
 
 import msgspec
 
-from hudkit.cli import CliCommand
-from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, report_damage
+from hudkit.cli.common import SCHEMA, as_json, open_log_read_only, pick, report_damage
+from hudkit.cli.styles import LOG_STYLES, on_terminal, print_lines
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError
 from hudkit.log import PAYLOADS, Event, Unknown
 from hudkit.log.payloads import EventGap
 
-_DETAILS = """\
-With `--json`, each line is one event. In the place of a damaged event, `event.gap` says what is wrong with it; the
-error stream names them all, and the exit code is 1."""
 
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", nargs="?", help="a session's id, or a part of it (default: the newest)")
-    parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="only events after this one")
-    parser.add_argument("--type", default="", metavar="NAME", help="only events whose type begins with this")
-    log_arguments(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
-    with open_read_only(args.db, "log") as hud:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
+    with closing(open_log_read_only(args.db)) as log:
         matches, damaged = 0, list[int]()
         stored_types: set[str] = set()
-        for event in hud.log.read(pick(hud.log, args.session), after=max(args.after, 0), past_damage=True):
+        for event in log.read(pick(log, args.session), after=max(args.after, 0), past_damage=True):
             is_damaged = isinstance(event.payload, EventGap) and event.payload.damaged
             if is_damaged:
                 damaged.append(event.seq)
             stored_types.add(event.type)
             if is_damaged or event.type.startswith(args.type):
                 matches += 1
-                print(_facts(event) if args.json else _line(event))
+                if args.json:
+                    print(_facts(event))
+                else:
+                    print_lines((_line(event),), LOG_STYLES, long="cut")
     if not matches:
         _check_type(args.type, stored_types)
     return report_damage("log", damaged)
@@ -52,14 +46,6 @@ def _check_type(prefix: str, stored_types: Set[str]) -> None:
     if not any(name.startswith(prefix) for name in types):
         near = get_close_matches(prefix, types, 3) or sorted({name.partition(".")[0] for name in types})
         raise ConfigError(f"no event type begins with {shorten(prefix, 60)!r}", hint=f"Types: {', '.join(near)}")
-
-
-COMMAND = CliCommand(
-    example="hudkit log ses_1 --after 100 --type decision",
-    details=_DETAILS,
-    arguments=_arguments,
-    run=_run,
-)
 
 
 def _body(event: Event) -> object:
@@ -92,9 +78,15 @@ def _facts(event: Event) -> str:
 def _line(event: Event) -> str:
     words = shorten(visible(json.dumps(_body(event), ensure_ascii=False)), 120)
     kind = visible(event.type)
+    if on_terminal():  # what is in an event is worth more cells than its year and turn
+        when = _time(event.timestamp)[_YEAR:]
+        return f"{event.seq:>5}  {when}  {event.origin.value:<6} {kind:<17} {words}"
     return (
         f"{event.seq:>6}  {_time(event.timestamp)}  turn {event.turn:<4} {event.origin.value:<6} {kind:<18} {words}"
     )
+
+
+_YEAR = len("2026-")
 
 
 def _time(timestamp: int) -> str:

@@ -7,49 +7,15 @@ import os
 import sys
 from pathlib import Path
 
-from hudkit.cli import CliCommand
 from hudkit.cli.common import log_to_stderr
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import make_directory
 from hudkit.hosts.mcp import require_sdk, server
 from hudkit.paths import data_directory
 
-_DETAILS = """\
-Clients start `hudkit mcp` themselves and talk to it over its standard input and output: `hudkit install mcp --client
-NAME` tells them how. Each process is a session of its own; --session or HUDKIT_SESSION names one to continue.
 
-With --http it serves until it is stopped. Each request needs the token (`Authorization: Bearer ...`): the one in
-HUDKIT_MCP_TOKEN, else the one in the token file, which is created on first use. Each client has a session of its own,
-or names one in the header `Hudkit-Session` or as `?session=` in the address. Without HOST, only this machine is
-served."""
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--http", metavar="[HOST:]PORT", help="serve over HTTP; with port 0, on a port that is free")
-    parser.add_argument("--session", metavar="ID", help="bind all clients to this session (default: $HUDKIT_SESSION)")
-    parser.add_argument(
-        "--project",
-        metavar="DIR",
-        type=Path,
-        help="where clients work (default: their first root, else this directory)",
-    )
-    parser.add_argument(
-        "--token-file",
-        metavar="FILE",
-        type=Path,
-        help="the file with the token for HTTP (default: in the data directory)",
-    )
-    parser.add_argument(
-        "--allow-host",
-        metavar="NAME[:PORT]",
-        action="append",
-        default=[],
-        help="another host name that HTTP requests may be addressed to, as behind a proxy; repeatable",
-    )
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: $HUDKIT_DB, else the user's own)")
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     require_sdk()
     from hudkit.hosts.mcp import transports
 
@@ -76,15 +42,6 @@ def _run(args: argparse.Namespace) -> int:
         print(f"hudkit mcp: {warning}", file=sys.stderr)
     transports.run_http(mcp_server, address, _token(args.token_file), others=args.allow_host)
     return 0
-
-
-COMMAND = CliCommand(
-    example="hudkit mcp --http 8765",
-    details=_DETAILS,
-    arguments=_arguments,
-    run=_run,
-    extra="mcp",
-)
 
 
 def _token(file: Path | None) -> str:

@@ -3,46 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hudkit.cli import CliCommand, complain
-from hudkit.cli.common import SCHEMA, as_json, log_arguments, pick, user_settings
+from hudkit.cli import complain
+from hudkit.cli.common import SCHEMA, as_json, pick, progress_bar, user_settings
+from hudkit.cli.styles import on_terminal, print_lines, print_markdown, print_table
+from hudkit.compose import shorten
 from hudkit.errors import ConfigError, HudkitError, StoreError
+from hudkit.hud.session_lookup import matching_sessions, short_ids
 from hudkit.paths import index_path, log_path
+from hudkit.tools.transcript_text import utc_minute
 
 if TYPE_CHECKING:
     from hudkit.api import Hud
     from hudkit.transcripts.search import IndexProgress, PastSessions
 
-_DETAILS = """\
-`search` finds messages in the transcripts of OpenCode, Claude Code and Codex, in the sessions of `hudkit run` and
-`chat`, and in hudkit's own log; transcripts are read where the hosts keep them, and never written. The index is a
-file beside the log (`hudkit.search.db`) that can be rebuilt at any time; each search updates it first, and `index`
-does only that. `sessions`, `children SESSION`, `messages SESSION`, `message SESSION ID`, `output SESSION ID` (what a
-call gave back, by the number in the line that stands for it or by the call's id), `compactions SESSION`, `plans` and
-`compare A B` read further from there. `export` writes what a session of hudkit's log recorded to a JSON file (with
-`--transcript` what was said, too, and as markdown beside it),
-`import NAME SESSION` reads it into a session; so does `import FILE SESSION` for a file elsewhere, also for one of
-plain sections (`currentTask`, `keyDecisions`, `notes` …)."""
-
-OPERATIONS = (
-    "summary",
-    "sessions",
-    "children",
-    "messages",
-    "message",
-    "output",
-    "search",
-    "compactions",
-    "context",
-    "plans",
-    "compare",
-    "export",
-    "import",
-    "index",
-)
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "children": ("session",),
@@ -82,42 +59,8 @@ _NEED = {
 }
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("operation", choices=OPERATIONS, metavar="OPERATION", help=", ".join(OPERATIONS))
-    parser.add_argument("words", nargs="*", metavar="WORD", help="the words to search for, or ids")
-    parser.add_argument("--session", metavar="ID", help="only this session (its id, or the beginning of it)")
-    parser.add_argument("--project", metavar="PATH", help="only this directory, or those whose path contains this")
-    parser.add_argument("--host", metavar="NAME", help="only this host, as `hudkit memory sessions` names it")
-    parser.add_argument(
-        "--role", metavar="ROLE", help="only messages of this role: user, assistant, tool, reasoning, summary or host"
-    )
-    parser.add_argument("--tool", metavar="NAME", help="only calls of this tool and their results")
-    parser.add_argument("--since", metavar="TIME", help="only since 2026-11-21, 2026-11-21T09:30, or 7d or 12h ago")
-    parser.add_argument("--until", metavar="TIME", help="only before this time")
-    parser.add_argument("--limit", metavar="N", type=int, help="at most this many")
-    parser.add_argument("--skip", metavar="N", type=int, help="skip this many first")
-    parser.add_argument("--before", metavar="ID", help="messages before this one")
-    parser.add_argument("--after", metavar="ID", help="messages after this one")
-    parser.add_argument("--length", metavar="N", type=int, help="at most this many characters of each message")
-    parser.add_argument("--offset", metavar="N", type=int, help="begin at this character of a long text")
-    parser.add_argument(
-        "--tokens", metavar="N", type=int, help="approximate limit of the answer, in tokens (default: 4000)"
-    )
-    parser.add_argument("--tools", action="store_true", help="include tool results and reasoning")
-    parser.add_argument("--all", action="store_true", help="include the sessions of subagents")
-    parser.add_argument("--transcript", action="store_true", help="export what was said, too, also as markdown")
-    parser.add_argument("--syntax", action="store_true", help="the words are an FTS5 expression")
-    parser.add_argument("--stale", action="store_true", help="do not update the index first")
-    parser.add_argument(
-        "--opencode", type=Path, metavar="FILE", help="OpenCode's database, if it is not in its usual place"
-    )
-    parser.add_argument("--claude", type=Path, metavar="DIR", help="Claude Code's projects folder, or one transcript")
-    parser.add_argument("--codex", type=Path, metavar="DIR", help="Codex's sessions folder, or one transcript")
-    parser.add_argument("--index", type=Path, metavar="FILE", help="the search index (default: beside the log)")
-    log_arguments(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     from hudkit.agent.session_transcript import session_sources
     from hudkit.transcripts import OwnTranscript
     from hudkit.transcripts.search import open_past_sessions
@@ -142,14 +85,6 @@ def _run(args: argparse.Namespace) -> int:
             past.close()
 
 
-COMMAND = CliCommand(
-    example='hudkit memory search "why did the import fail" --project orchard --since 7d',
-    details=_DETAILS,
-    arguments=_arguments,
-    run=_run,
-)
-
-
 def _answer(hud: Hud, past: PastSessions, args: argparse.Namespace, call: dict[str, Any]) -> int:
     if args.operation in ("search", "summary", "index") and not args.stale:
         read = _update(past)
@@ -159,6 +94,7 @@ def _answer(hud: Hud, past: PastSessions, args: argparse.Namespace, call: dict[s
             print(as_json({"schema": SCHEMA, **counts}) if args.json else line)
             return _problems(past)
     hud.past = past
+    _resolve_sessions(past, args.operation, call)
     name = call.pop("session", "") if args.operation in ("export", "import") else "hudkit memory"
     if args.operation == "import":
         file = Path(call["name"])
@@ -167,8 +103,49 @@ def _answer(hud: Hud, past: PastSessions, args: argparse.Namespace, call: dict[s
     if args.operation == "export":
         name = pick(hud.log, name or None)
     answer = hud.session(name).call(args.operation, call)
-    print(as_json({"schema": SCHEMA, **answer.data}) if args.json else answer.text)
+    if args.json:
+        print(as_json({"schema": SCHEMA, **answer.data}))
+    elif args.operation == "sessions" and on_terminal():
+        _print_sessions(answer.data["sessions"], answer.data["total"])
+    else:
+        print_markdown(answer.text + "\n")
     return _problems(past)
+
+
+def _print_sessions(rows: Sequence[dict[str, Any]], total: int) -> None:
+    """Print sessions as a table: for people, what they can type and recognize them by."""
+    short = short_ids([row["id"] for row in rows])
+    cells = [
+        (
+            short[row["id"]],
+            utc_minute(row.get("updated", 0)),
+            row.get("title", ""),
+            row.get("host", ""),
+            Path(row.get("root") or row.get("directory") or "").name,
+        )
+        for row in rows
+    ]
+    print_table(("id", "updated (UTC)", "title", "host", "project"), cells, 2, ("cyan", "dim"))
+    if total > len(rows):
+        print_lines((f"{total - len(rows)} more: --limit and --skip show them",), ((".*", "dim"),))
+
+
+def _resolve_sessions(past: PastSessions, operation: str, call: dict[str, Any]) -> None:
+    """Put whole ids in the place of parts of ids and words of titles. Raises `ConfigError` that lists candidates."""
+    if operation in ("export", "import"):  # sessions of the log, which `pick` finds
+        return
+    titles: dict[str, str] = {}
+    for name in ("session", "a", "b"):
+        asked = call.get(name)
+        if not asked:
+            continue
+        titles = titles or {row.id: row.title for row in past.sessions()}
+        alike = matching_sessions(asked, titles, titles.__getitem__)
+        if len(alike) > 1:
+            some = ", ".join(f'{id} "{shorten(titles[id], 40)}"' for id in alike[:5])
+            raise ConfigError(f"{len(alike)} sessions match {asked!r}", hint=f"Sessions: {some}")
+        # one that nothing matches is passed on: the reader of transcripts says better what there is
+        call[name] = alike[0] if alike else asked
 
 
 def _call(args: argparse.Namespace) -> dict[str, Any]:
@@ -224,22 +201,17 @@ def _hud(log: Path, *, write: bool) -> Hud:
 
 def _update(past: PastSessions) -> int:
     """Bring the index up to date, with a bar on a terminal; a reader without the right to write asks it as it is."""
-    bar = sys.stderr.isatty()
+    with progress_bar() as bar:
 
-    def show(progress: IndexProgress) -> None:
-        if bar and progress.of:
-            done = 24 * progress.sessions // progress.of
-            line = f"{progress.sessions}/{progress.of} sessions, {progress.messages:,} messages"
-            print(f"\r[{'#' * done}{'.' * (24 - done)}] {line}", end="", file=sys.stderr, flush=True)
+        def show(progress: IndexProgress) -> None:
+            if bar is not None and progress.of:
+                bar(progress.sessions, progress.of, f"{progress.messages:,} messages read")
 
-    try:
-        return past.update(progress=show)
-    except HudkitError as error:
-        complain("memory", f"the index was not updated: {error}")
-        return 0
-    finally:
-        if bar:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        try:
+            return past.update(progress=show)
+        except HudkitError as error:
+            complain("memory", f"the index was not updated: {error}")
+            return 0
 
 
 def _problems(past: PastSessions) -> int:

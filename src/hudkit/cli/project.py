@@ -5,40 +5,24 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hudkit.cli import CliCommand
-from hudkit.cli.common import SCHEMA, as_json, log_arguments, user_settings
+from hudkit.cli.commands.project import WORD_COUNTS
+from hudkit.cli.common import SCHEMA, as_json, user_settings
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.event import Origin
 from hudkit.paths import PROJECT_FILE, git_root, log_path, section_paths
 from hudkit.sections.sandboxed import ProjectTable, read_project_table, trust_project
 
-_DETAILS = f"""\
-The notes, key files and conventions of a project (its git root) are in the HUD of each of its sessions, from the next
-call on. They come from the operations `project.add` and `project.set` (what an agent sets is marked), from this
-command, and from the table `[project]` of the project's `{PROJECT_FILE}` (lists `notes`, `files`, `conventions`),
-which is used only once you trust its text: `project trust` does so, until the text changes."""
-
 _KINDS = ("notes", "files", "conventions")
-_WORDS = {"show": 0, "trust": 0, "add": 2, "remove": 2}
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    what = "show the defaults, add or remove one, or trust those in the project's file (default: show)"
-    parser.add_argument("what", nargs="?", default="show", choices=tuple(_WORDS), help=what)
-    parser.add_argument(
-        "words", nargs="*", metavar="WORD", help="for add and remove: notes, files or conventions, then the text"
-    )
-    parser.add_argument("--project", type=Path, metavar="DIR", help="the project's directory (default: this one)")
-    log_arguments(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     from hudkit.api import Hud
 
-    if len(args.words) != _WORDS[args.what]:
+    if len(args.words) != WORD_COUNTS[args.what]:
         hint = 'Try: hudkit project show, hudkit project add notes "TEXT", hudkit project trust'
-        raise ConfigError(f"`project {args.what}` takes {_WORDS[args.what] or 'no'} words", hint=hint)
+        raise ConfigError(f"`project {args.what}` takes {WORD_COUNTS[args.what] or 'no'} words", hint=hint)
     place = args.project or Path.cwd()
     path, places = git_root(place) / PROJECT_FILE, section_paths()
     if args.what == "trust":
@@ -65,14 +49,6 @@ def _run(args: argparse.Namespace) -> int:
     else:
         _tell(lists, agents, file)
     return 1 if file.wrong else 0
-
-
-COMMAND = CliCommand(
-    example='hudkit project add conventions "Tests sit beside the code"',
-    details=_DETAILS,
-    arguments=_arguments,
-    run=_run,
-)
 
 
 def _without(project: object, kind: str, text: str) -> dict[str, list[str]]:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hudkit.cli import CliCommand, complain
-from hudkit.cli.common import SCHEMA, as_json, existing_log, log_arguments, pick, user_settings
+from hudkit.cli import complain
+from hudkit.cli.common import SCHEMA, as_json, existing_log, pick, user_settings
 from hudkit.compose import visible
 from hudkit.errors import ConfigError, HudkitError, StoreError
 from hudkit.paths import OwnFile, data_directory, index_path, own_files
@@ -25,41 +25,12 @@ if TYPE_CHECKING:
     from hudkit.hud.redaction import TextHit
     from hudkit.log.redaction import SecretText
 
-_DETAILS = """\
-Give the secret in a file (`--text-file FILE`) or on standard input, never as an argument: arguments stay in the
-shell's history. Or name events of one session by their numbers (`hudkit log` shows them): everything that they say is
-removed, wherever the session holds it. Removed: the payloads, the frames that showed the text (also escaped or cut
-off), dumps of the state, snapshots, the search index; with `--text-file` also the transcripts, requests and long
-outputs of our own agent, the rooms' worlds, exported sessions and the daemon's log. The files are rewritten. Kept:
-the events themselves with their numbers, so that `hudkit verify` still passes, and the rest of each payload with
-`[redacted]` in it. The next call of a session that held the text begins a new epoch. A running daemon need not be
-stopped.
-
-Hosts' own transcripts are not changed. Files of hudkit that still hold the text, backups for example, are listed, and
-the exit code is 1. A chat, a run or a world that is open in another process may write the text again: end it first.
-`--dry-run` changes nothing."""
 
 _CHUNK = 1 << 20
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("seq", nargs="*", type=int, metavar="SEQ", help="numbers of the events to remove")
-    parser.add_argument(
-        "--session", metavar="ID", help="the session that the events belong to (its id, or a part of it)"
-    )
-    parser.add_argument(
-        "--text-file",
-        type=Path,
-        metavar="FILE",
-        help="a file that contains the secret; - reads it from standard input",
-    )
-    parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, which stays in the log")
-    parser.add_argument("--dry-run", action="store_true", help="list what would be removed, and change nothing")
-    parser.add_argument("--index", type=Path, metavar="FILE", help="the search index (default: beside the log)")
-    log_arguments(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     from hudkit.api import Hud
     from hudkit.hud.redaction import RedactionResult, find_text, needles_of_events, redact_texts
     from hudkit.log.redaction import contains_secret, secret_texts
@@ -99,14 +70,6 @@ def _run(args: argparse.Namespace) -> int:
     if not emptied:
         complain("redact", "another process reads the log: what was removed is still in its -wal file; run it again")
     return 1 if not args.dry_run and (files or done.unredactable or not emptied) else 0
-
-
-COMMAND = CliCommand(
-    example="hudkit redact --text-file secret.txt --dry-run",
-    details=_DETAILS,
-    arguments=_arguments,
-    run=_run,
-)
 
 
 def _text(file: Path | None) -> str:
@@ -172,7 +135,7 @@ def _redact_others(data: Path, log: Path, wanted: Sequence[SecretText]) -> Itera
                     count = _redact_export(path, wanted)
                 case "frames/*.json*":
                     count = _drop_frame(path, wanted)
-                case "daemon.log*" | "outputs/*.txt" | "exports/*.md":
+                case "daemon.log*" | "outputs/*.txt" | "exports/*.md" | "chat-history":
                     count = _redact_lines(path, wanted)
                 case _:
                     continue

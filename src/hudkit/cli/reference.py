@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from hudkit.cli import COMMANDS, build_parser, load_command, operation_parsers
+from hudkit.cli.commands import COMMANDS, build_parser, load_command
+from hudkit.cli.parsing import operation_parsers
 
 _HEAD = """\
 # Command line
@@ -20,17 +21,18 @@ This page is generated from the commands themselves; a test keeps it current.
 
 Every command has `--help` and, where it prints facts, `--json`: one object with a `schema` number, which is raised
 when a field changes its meaning or goes away (`log` prints one object per line, `config schema` the schema itself).
-JSON is ASCII. What is wrong is said on the error stream. A character that the output cannot show is replaced;
-`NO_COLOR` and `TERM=dumb` switch bold headings off, and there are none if the output is not a terminal.
+JSON is ASCII. What is wrong is said on the error stream. A character that the output cannot show is replaced.
+On a terminal, output has colours, is broken between words and renders markdown; `NO_COLOR` switches the colours off,
+`TERM=dumb` and a pipe all of it.
 
 | variable | meaning |
 |---|---|
 | `HUDKIT_DB` | the log, instead of `hudkit.db` in the user's data directory |
 | `HUDKIT_CONFIG` | the user's settings, instead of `config.toml` in the user's configuration directory |
-| `NO_COLOR` | no bold headings |
+| `NO_COLOR` | no colours |
 
-`show` and `log` use the user's [settings](configuration.md); if they are wrong, the error stream says so and the
-defaults apply."""
+`show` uses the user's [settings](configuration.md); if they are wrong, the error stream says so and the defaults
+apply."""
 
 _FENCE = "```"
 

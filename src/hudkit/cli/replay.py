@@ -7,48 +7,22 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import msgspec
 
-from hudkit.cli import CliCommand
 from hudkit.cli.common import progress_bar
 from hudkit.cli.replays import Options, Report, replay
 from hudkit.cli.replays.report_text import TerminalStyle, frame_lines, report_lines
 from hudkit.transcripts import OpenCodeTranscript
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", type=Path, metavar="FILE", help="OpenCode's database, opencode.db; it is read, never written"
-    )
-    parser.add_argument("--session", metavar="ID", help="only the session with this id, or whose id contains it")
-    parser.add_argument(
-        "--window", type=_count, metavar="N", help="the model's window in tokens, if hudkit does not know the model"
-    )
-    parser.add_argument(
-        "--budget", type=_count, metavar="N", help="token budget of a frame (default: 2 %% of the window)"
-    )
-    parser.add_argument(
-        "--price-as", default="", metavar="MODEL", help="use the prices and the cache rules of this model"
-    )
-    parser.add_argument("--frames", action="store_true", help="also print the frame of every call")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     options = Options(args.window, args.budget, args.price_as, args.frames)
     with OpenCodeTranscript.open(args.file) as transcript, progress_bar() as progress:
         report = replay(transcript, options, session=args.session, progress=progress)
     speak((as_json(report),) if args.json else _lines(report, ink()))
     return 1 if found_wrong(report) else 0
-
-
-COMMAND = CliCommand(
-    example="hudkit replay ~/.local/share/opencode/opencode.db --window 200000",
-    arguments=_arguments,
-    run=_run,
-)
 
 
 def found_wrong(report: Report) -> bool:
@@ -86,13 +60,3 @@ def _lines(report: Report, pen: TerminalStyle) -> Iterator[str]:
         for frame in session.frames:
             yield from frame_lines(session, frame, pen)
     yield from report_lines(report, pen)
-
-
-def _count(text: str) -> int:
-    try:
-        number = int(text.replace(",", "").replace("_", ""))
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens; give a whole number from 1")
-    return number

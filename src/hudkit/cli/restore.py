@@ -6,30 +6,15 @@ import argparse
 from pathlib import Path
 
 from hudkit.agent.databases import kind_of
-from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, with_daemon_stopped
 from hudkit.clock import unix_ms
 from hudkit.errors import ConfigError
 from hudkit.log.stores.recovery import backup_paths, backup_source, restore
 from hudkit.paths import data_directory, log_path
 
-_DETAILS = """\
-Without `BACKUP`, the newest one beside the log is taken, or beside the database that `--db` names (`hudkit backup
---list`). It is copied and verified before anything is changed. A backup of `sessions.db` or `requests.db` takes the
-place of that one. What was there stays, as `hudkit.db.before-restore-TIME`, and can be restored in the same way. A
-daemon that has the log open is asked to end; it starts again on demand. Where another program has the database open,
-nothing is changed and the exit code is 2. See [recovery.md](recovery.md)."""
 
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("backup", nargs="?", type=Path, metavar="BACKUP", help="the backup's file")
-    parser.add_argument(
-        "--db", type=Path, metavar="FILE", help="what is replaced (default: $HUDKIT_DB, else the user's own log)"
-    )
-    parser.add_argument("--json", action="store_true", help="print facts as JSON")
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     path: Path = args.db or log_path()
     copies = [args.backup] if args.backup is not None else backup_paths(path.absolute())
     if not copies:
@@ -59,6 +44,3 @@ def _target(backup: Path, name: str) -> Path:
             f"{backup} is a copy of {source}, not of {path.name}", hint="Say with --db what it replaces"
         )
     return path
-
-
-COMMAND = CliCommand(example="hudkit restore hudkit.db.backup-TIME", details=_DETAILS, arguments=_arguments, run=_run)

@@ -6,42 +6,15 @@ import argparse
 import asyncio
 import sys
 
-from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA
-from hudkit.cli.session import session_arguments, sitting_of
+from hudkit.cli.session import sitting_of
 from hudkit.errors import ConfigError
 
-_DETAILS = """\
-The prompt can be read from standard input: give no prompt, or `-`; with `-` after other words, it is appended to
-them. Without a terminal, the last answer goes to standard output and everything else to the error stream. Exit codes:
-0 the model is done, 1 the turn ended otherwise, 2 it could not be carried out, 130 cancelled. See
-[terminal.md](terminal.md)."""
 
-_EXIT_CODES = (
-    "exit codes: 0 the model is done, 1 the turn ended otherwise, 2 it could not be carried out, 130 cancelled"
-)
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("prompt", nargs="*", metavar="PROMPT", help="what to do; - reads it from standard input")
-    session_arguments(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress on the error stream")
-    parser.add_argument("--json", action="store_true", help="print what happens as JSON, one object per line")
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     prompt = _prompt(args.prompt)
     return asyncio.run(_answer(args, prompt))
-
-
-COMMAND = CliCommand(
-    example='hudkit run --model anthropic:claude-sonnet-4-6 "Make the failing test pass"',
-    details=_DETAILS,
-    exit_codes=_EXIT_CODES,
-    arguments=_arguments,
-    run=_run,
-    extra="session",
-)
 
 
 async def _answer(args: argparse.Namespace, prompt: str) -> int:

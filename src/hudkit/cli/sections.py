@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hudkit.cli import CliCommand
-from hudkit.cli.common import SCHEMA, as_json, log_arguments, open_read_only, pick, user_settings
+from hudkit.cli.common import SCHEMA, as_json, open_read_only, pick, user_settings
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
+from hudkit.installation import install_hint
 from hudkit.paths import log_path, section_paths
 from hudkit.sections.sandboxed import (
     InstalledSection,
@@ -33,25 +33,9 @@ from hudkit.sections.sandboxed import (
 if TYPE_CHECKING:
     from hudkit.sections.state import HudState
 
-_DETAILS = """\
-`sections` lists the files: your own, and those of the current project; and what installed packages offer. A
-project's file runs only once you trust its bytes: `sections trust FILE` does so, until they change. A package's
-section runs only once `[custom] plugins` in your settings names it. `sections try FILE` runs a file once in the
-sandbox, on the state of a session (the newest, if there is a log), and prints what a frame would show of it at each
-density; nothing is recorded. Exit code 1: a file is wrong, or the trial failed. See
-[custom-sections.md](custom-sections.md)."""
 
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    what = "list the files, trust one, or try one (default: list)"
-    parser.add_argument("what", nargs="?", default="list", choices=("list", "trust", "try"), help=what)
-    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the file to trust or to try")
-    parser.add_argument("--project", type=Path, metavar="DIR", help="the project's directory (default: this one)")
-    parser.add_argument("--session", metavar="ID", help="the session on whose state the file is tried")
-    log_arguments(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     if (args.file is None) != (args.what == "list"):
         raise ConfigError(
             f"`sections {args.what}` takes {'no' if args.file else 'a'} file",
@@ -62,15 +46,6 @@ def _run(args: argparse.Namespace) -> int:
     if args.what == "trust":
         return _trust(args.file, args.json)
     return _try(args)
-
-
-COMMAND = CliCommand(
-    example="hudkit sections try .hudkit/sections/glance.py",
-    details=_DETAILS,
-    arguments=_arguments,
-    run=_run,
-    extra="custom",
-)
 
 
 def _list(project: Path, json: bool) -> int:
@@ -87,7 +62,7 @@ def _list(project: Path, json: bool) -> int:
         if not files and not packages:
             print(visible(f"no custom sections (yours would be in {section_paths().user})"))
         elif sandbox_missing() and any(file.path.suffix == ".py" for file in files):
-            print("no Python file runs: pydantic-monty is not installed (pip install 'hudkit[custom]')")
+            print(f"no Python file runs: pydantic-monty is not installed ({install_hint('custom')})")
     return 1 if any(file.wrong for file in files) or any(section.wrong for section, _ in packages) else 0
 
 
@@ -155,6 +130,8 @@ def _try(asked: argparse.Namespace) -> int:
     file = read_section_file(asked.file.absolute(), "user", frozenset())
     if file.definition is None:
         raise ConfigError(file.wrong)
+    if file.path.suffix == ".py" and sandbox_missing():
+        raise ConfigError("pydantic-monty is not installed", hint=install_hint("custom"))
     limits = user_settings("sections").custom
     bench = Sandbox(SandboxLimits(limits.timeout_ms / 1000, limits.memory_mib * 1024 * 1024))
     try:

@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
-from hudkit.cli import CliCommand
-from hudkit.cli.install import chosen, host_arguments, spot, tell
+from hudkit.cli.install import chosen, require_host, spot, tell
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
+from hudkit.hosts.installing import agents_md
 from hudkit.hosts.installing.config_files import InstallStep, made_directory, remove_empty, remove_file
 from hudkit.hosts.mcp import client_install as mcp
 from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
-from hudkit.paths import own_files
-
-_DETAILS = """\
-`--purge` deletes what SECURITY.md lists: log, search index, exports, transcripts and requests of our own agent,
-worlds, backups, tokens. The settings and custom sections that you wrote stay.
-
-`hudkit uninstall mcp` removes the server from every client that it was installed in; with --client from that one
-only, even if it was added there by hand."""
+from hudkit.paths import own_files, own_folders
 
 STOP_SECONDS = 5.0
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    host_arguments(parser)
-    parser.add_argument(
-        "--purge", action="store_true", help="also delete every file that hudkit made: log, sessions, worlds, backups"
-    )
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     here = chosen(args)
+    block = agents_md.uninstall(Path.cwd(), here.data, dry_run=args.dry_run) if args.agents_md else ()
+    if args.host is None and args.agents_md and not args.purge:
+        tell(args, block, "no longer described in AGENTS.md" if block else "not described in AGENTS.md here")
+        return 0
+    require_host(args)
     if args.host == "mcp":
         steps = mcp.uninstall(spot(args), args.client or "", dry_run=args.dry_run)
     else:
@@ -47,18 +41,13 @@ def _run(args: argparse.Namespace) -> int:
         )
     if not args.dry_run and not still:
         _stop(here)
+        # Tools that are in no host any more are not to be called.
+        block += agents_md.uninstall(None, here.data)
+    steps = block + steps
     if args.purge:
         steps += tuple(_purged(here, args.dry_run))
     tell(args, steps, "uninstalled" if steps else "not installed here")
     return 0
-
-
-COMMAND = CliCommand(
-    example="hudkit uninstall opencode",
-    details=_DETAILS,
-    arguments=_arguments,
-    run=_run,
-)
 
 
 def _stop(here: PluginTarget) -> None:
@@ -73,7 +62,7 @@ def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
     uppermost = made_directory(here.data)
     own = [path for _, path in own_files(here.data, here.db)]
     # The socket may lie elsewhere: among the files of the user's login, or where `HUDKIT_SOCKET` says.
-    own += [here.socket, here.socket.with_name(here.socket.name + ".lock")]
+    own += sorted(here.socket.parent.glob(glob.escape(here.socket.name) + "*"))
     for path in dict.fromkeys(own):
         if path.exists() or path.is_symlink():
             yield InstallStep(str(path), "remove")
@@ -81,18 +70,7 @@ def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
                 remove_file(path, upto=here.data if path.is_relative_to(here.data) else path.parent)
     if not dry_run:
         # Directories that held nothing but what is gone, or nothing from the start.
-        for name in (
-            "exports",
-            "frames",
-            "sessions.db.claims",
-            "outputs",
-            "worlds",
-            "plugins/opencode",
-            "plugins",
-            "install",
-            "run",
-            ".",
-        ):
+        for name in (*own_folders(), "."):
             with suppress(OSError):
                 (here.data / name).rmdir()
         remove_empty(here.data, upto=uppermost)

@@ -1,6 +1,6 @@
 """What the daemon does while it lives: the HTTP server, and the thread that owns the log.
 
-Hosts reach the server over a unix socket that only its user may speak to, pages and hooks over a port on
+Hosts reach the server over a unix socket that only its user may speak to, hooks over a port on
 loopback. One thread owns the log: a request is one bounded body in and one answer out.
 """
 
@@ -97,6 +97,9 @@ def serve_requests(
         listening.insert(0, _listen_unix(socket_file))
         LOGGER.info("version %s listens on %s", hudkit.__version__, socket_file)
         report(f"listening on {socket_file}")
+        if port is not None:
+            own_address = f"http://{browser_hosts(address)[0]}:{listening[1].getsockname()[1]}"
+            report(f"and on {own_address}, for requests with the token in {_token_file(db)}")
         _renew_plugin()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_run(hud, files, indexing, listening, db, address, idle_minutes))
@@ -115,6 +118,11 @@ def serve_requests(
         index_log.close()
         hud.close()
         LOGGER.info("ended")
+
+
+def _token_file(db: Path) -> Path:
+    """Return the file of the token without which nothing is answered on the port."""
+    return db.absolute().parent / "token"
 
 
 def _renew_plugin() -> None:
@@ -166,7 +174,7 @@ async def _run(
         servers = [make_server(app, _OWN_USER, grace_seconds=_GRACE_SECONDS, signals=False, admits=_is_own_user)]
         if len(listening) > 1:
             port = listening[1].getsockname()[1]
-            token = page_token(db.absolute().parent / "token")
+            token = page_token(_token_file(db))
             guarded = _guard_pages(app, token, port, browser_hosts(address))
             servers.append(make_server(guarded, _ANYBODY, grace_seconds=_GRACE_SECONDS, signals=False))
         # The tokenizer takes longer to load than a host waits for its first frame.

@@ -22,6 +22,7 @@ from hudkit import paths
 from hudkit.config import Settings
 from hudkit.daemon import socket_path
 from hudkit.daemon.client import greet, stop
+from hudkit.daemon.options import daemon_arguments
 from hudkit.errors import ConfigError, HudkitError
 from hudkit.hosts.wire import newer
 
@@ -123,39 +124,18 @@ def _kill_hanging(path: Path, report: Callable[[str], None]) -> None:
         os.kill(hanging, signal.SIGKILL)
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a daemon to a parser."""
-    parser.add_argument(
-        "--socket",
-        type=Path,
-        metavar="PATH",
-        help="the unix socket for hosts (default: $HUDKIT_SOCKET, else the user's own)",
-    )
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: $HUDKIT_DB, else the user's own)")
-    parser.add_argument(
-        "--idle",
-        type=float,
-        default=30.0,
-        metavar="MINUTES",
-        help="end after this long without a request (0: never; default: 30)",
-    )
-    parser.add_argument("--port", type=int, metavar="N", help="also serve pages on this port of the loopback address")
-    parser.add_argument(
-        "--host", default="127.0.0.1", metavar="H", help="the loopback address for --port (default: 127.0.0.1)"
-    )
-
-
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Serve as the options say, and return the exit code. Raises a `HudkitError` where it cannot."""
-    if args.idle < 0 or args.idle != args.idle:
-        raise ConfigError(f"--idle {args.idle} is not a time", hint="Give minutes, or 0 for never")
+    idle = settings.daemon.idle_minutes if args.idle is None else args.idle
+    if idle < 0 or idle != idle:
+        raise ConfigError(f"--idle {idle} is not a time", hint="Give minutes, or 0 for never")
     if args.port is None and args.host != "127.0.0.1":
         from hudkit.web.page_guard import loopback_address
 
         loopback_address(args.host)
     path = args.socket.absolute() if args.socket else socket_path.socket_path()
     db = args.db.absolute() if args.db else paths.log_path()
-    serve(DaemonOptions(path, db, args.idle, args.port, args.host, settings), _say)
+    serve(DaemonOptions(path, db, idle, args.port, args.host, settings), _say)
     return 0
 
 
@@ -168,7 +148,7 @@ def main(argv: list[str] | None = None) -> int:
     from hudkit.config import load
 
     parser = argparse.ArgumentParser(prog="hudkit.daemon")
-    arguments(parser)
+    daemon_arguments(parser)
     args = parser.parse_args(argv)
     try:
         return run(args, load(paths.config_path()).settings)

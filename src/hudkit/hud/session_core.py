@@ -455,6 +455,17 @@ class SessionCore:
         """
         return self._would_be(self.state if seq is None else self.state_at(seq), "system").frame
 
+    def frame_within(self, budget: int, seq: int | None = None) -> Frame:
+        """Return the frame with a new base of the state at event `seq` (the last, where it is not given) that a
+        budget in tokens would have; nothing is recorded.
+
+        Raises `BudgetError` where not even the smallest frame fits, `ConfigError` for a budget that is none.
+        """
+        _check_figures(None, None, budget)
+        state = self.state if seq is None else self.state_at(seq)
+        epoch = msgspec.structs.replace(state.epoch, over=state.epoch.over or "budget")
+        return self._would_be(msgspec.structs.replace(state, epoch=epoch), budget=budget).frame
+
     def frame_after_compaction(self) -> Frame:
         """Return what the first frame after a compaction will show of the state as it is; nothing is recorded."""
         state = self.state
@@ -502,14 +513,19 @@ class SessionCore:
         return tuple(text for n, (_, text) in enumerate(ranked) if n in best)
 
     def _would_be(
-        self, state: HudState, placement: str = "", context: ComposeContext | None = None, tag: str = WOULD_BE_TAG
+        self,
+        state: HudState,
+        placement: str = "",
+        context: ComposeContext | None = None,
+        tag: str = WOULD_BE_TAG,
+        budget: int | None = None,
     ) -> BuiltFrame:
         call = state.window.call
         density = Density(call.density) if call and call.density else None
         request = FrameRequest(
             used_tokens=None,
             limit_tokens=None,
-            budget=call.budget if call else None,
+            budget=budget or (call.budget if call else None),
             density=Density.FULL if placement else density,
             placement=placement or (call.placement if call else "anchored"),
             position=transcript_position(None),

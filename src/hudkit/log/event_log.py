@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -32,6 +32,14 @@ class Snapshot(msgspec.Struct, frozen=True):
     seq: int
     version: str
     body: bytes
+
+
+class SessionHead(NamedTuple):
+    """How far a session has come: its last event's number and time (Unix ms)."""
+
+    session_id: str
+    seq: int
+    timestamp: int
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -106,6 +114,13 @@ class EventLog(Protocol):
 
     def sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions with at least one event, in order of their first event."""
+        ...
+
+    def heads(self) -> tuple[SessionHead, ...]:
+        """Return the last event of every session, the session that was appended to last at the end.
+
+        Nothing is verified: it is for lists of sessions.
+        """
         ...
 
     def put_snapshot(self, snapshot: Snapshot) -> None:

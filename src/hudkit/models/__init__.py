@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hudkit.errors import ConfigError
+from hudkit.installation import install_hint
 from hudkit.models.model_errors import (
     ContextTooLong,
     ModelError,
@@ -79,8 +80,6 @@ __all__ = [
     "open_model",
 ]
 
-_EXTRA = "hudkit[session]"
-
 
 def open_model(
     name: str,
@@ -112,7 +111,7 @@ def open_model(
     try:
         from hudkit.models.pydantic_ai_model import PydanticModel
     except ImportError as error:
-        raise ConfigError(f"models need the package pydantic-ai ({error})", hint=f"pip install '{_EXTRA}'") from error
+        raise ConfigError(f"models need the package pydantic-ai ({error})", hint=install_hint("session")) from error
     named = {"api_key": key, "base_url": base_url}
     # What is empty is left out, so that the provider's environment variables count.
     provider_options = {name: value for name, value in named.items() if value} | options

@@ -41,6 +41,7 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
 from hudkit.errors import ConfigError
+from hudkit.installation import install_hint
 from hudkit.models.local_server import LocalServer
 from hudkit.models.model_errors import (
     ContextTooLong,
@@ -176,7 +177,7 @@ def _connect(name: str, options: Mapping[str, Any]) -> PydanticAiModel:
 def _hint(provider: str, error: Exception) -> str:
     if isinstance(error, ImportError) and (group := _GROUP.search(str(error))):
         ours = EXTRAS.get(group[1])
-        return f"pip install 'hudkit[{ours}]'" if ours else f"pip install 'pydantic-ai-slim[{group[1]}]'"
+        return install_hint(ours) if ours else f"pip install 'pydantic-ai-slim[{group[1]}]'"
     region = ", its region" if provider == "bedrock" else ""
     return f"check the provider {provider!r}{region} and its key"
 

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from hudkit.config import parse
 from hudkit.errors import ConfigError, OperationError
+from hudkit.rooms import MAX_SEED
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.players import IMPROVISER_MODEL
 from hudkit.rooms.world import WorldRules
@@ -21,8 +22,6 @@ from hudkit.rooms.world_log import WorldLog
 
 _MAX_FILE_BYTES = 4 * 1024 * 1024
 """Bytes of a world file."""
-MAX_SEED = 2**53
-"""Larger seeds would not survive JSON."""
 
 
 class _AgentEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -132,6 +132,17 @@ class StoreConformance:
         assert list(log.verify()) == []
         log.close()
 
+    def test_heads_are_the_last_events_and_the_newest_comes_last(self) -> None:
+        log = self.open_store()
+        assert log.heads() == ()
+        for number, name in enumerate(("a", "b", "a", "c", "b"), 1):
+            log.append(name, [make_draft(NoteAdd(name), number)])
+        assert [(head.session_id, head.seq) for head in log.heads()] == [("a", 2), ("c", 1), ("b", 2)]
+        for head in log.heads():
+            (last,) = log.read(head.session_id, after=head.seq - 1)
+            assert head.timestamp == last.timestamp
+        log.close()
+
     def test_order_is_by_number_whatever_the_clock_says(self) -> None:
         log = self.open_store()
         stamps = [5, -1, 2**62, 0, 5]

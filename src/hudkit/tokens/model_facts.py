@@ -453,10 +453,9 @@ def _from_table(model: str) -> Prices | None:
 def _refuse(model: str) -> Prices:
     names = _listed_models() or list(BUNDLED)
     near = get_close_matches(model.rpartition("/")[2].lower(), names, n=3, cutoff=0.5)
-    missing = "" if _catalogue_version() else f"; {_PACKAGE} (hudkit[prices]) knows more models"
     raise ConfigError(
         f"no token prices for the model {model!r}",
-        hint=(f"near matches: {', '.join(near)}" if near else "no known model has a similar name") + missing,
+        hint=f"near matches: {', '.join(near)}" if near else "no known model has a similar name",
         model=model,
         near=near,
     )
@@ -469,10 +468,13 @@ _PACKAGE = "genai-prices"
 
 @cache
 def _snapshot() -> Any | None:
-    """Load the package's bundled data; `None` where it is not installed or of a shape that we do not know."""
+    """Load the package's bundled data; `None` where they cannot be loaded.
+
+    Imported at the first use: with pydantic and an HTTP client, which it brings, that takes a third of a second.
+    """
     try:
         return import_module("genai_prices.data_snapshot").get_snapshot()
-    except Exception:  # an optional package in any state of disrepair counts as absent
+    except Exception:  # what we have without it is the bundled table; a broken package must not cost an agent's call
         return None
 
 

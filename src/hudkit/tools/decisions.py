@@ -33,6 +33,7 @@ from hudkit.tools.operation import (
     section_listing,
 )
 from hudkit.tools.record import add_to_section, item_with_text, record, remove_from_section, stored_words
+from hudkit.tools.replaced_item import refuse_request, replaced_item, with_another_number
 from hudkit.tools.resolve_item import ItemName, ItemNames, OneItem, resolve_item, resolve_items
 from hudkit.tools.spellings import looks_like_id
 
@@ -146,6 +147,7 @@ def _record_one(session: SessionCore, summary: str, args: _NewDecision, origin: 
         )
 
     def decide(state: HudState) -> Sequence[Payload]:
+        refuse_request(state, summary)
         names = (args.supersedes,) if isinstance(args.supersedes, str) else args.supersedes
         olds = {old.id: old for old in (_resolve(state, name) for name in names)}
         # Models also say there what the new decision is about.
@@ -156,6 +158,11 @@ def _record_one(session: SessionCore, summary: str, args: _NewDecision, origin: 
         new = DecisionRecord(summary, args.details)
         # One text stands once: the same summary is the same decision, or replaces it.
         twin = state.decisions.find(without_secrets(summary))
+        if twin is None and not olds:
+            live = state.decisions.items
+            replaced = replaced_item(live, summary) or with_another_number(live, summary)
+            if replaced is not None:
+                olds[replaced.id] = replaced
         if twin is not None:
             if args.details and twin.details != without_secrets(args.details):
                 olds[twin.id] = twin

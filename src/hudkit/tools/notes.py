@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 
 from msgspec import Meta
 
+from hudkit.errors import OperationError
 from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
 from hudkit.log.payloads import NoteAdd, NoteRemove, NoteUpdate, Payload
 from hudkit.sections.notes import Note
 from hudkit.sections.state import HudState
-from hudkit.tools.answer_text import PageArguments, item_row, list_rows
+from hudkit.tools.answer_text import PageArguments, item_row, list_rows, quote
 from hudkit.tools.operation import (
     SECTION_LISTINGS,
     AnswerRow,
@@ -28,6 +30,7 @@ from hudkit.tools.operation import (
     section_listing,
 )
 from hudkit.tools.record import add_to_section, record, remove_from_section
+from hudkit.tools.replaced_item import replaced_item
 from hudkit.tools.resolve_item import ItemName, ItemNames, resolve_item, resolve_items
 
 NoteName = Annotated[ItemName, Meta(description="The note's id, its text, or a part of it that no other note has.")]
@@ -70,7 +73,12 @@ def _list(session: SessionCore, args: PageArguments) -> OperationResult:
 
 @operation("notes.add", _NewNote, example={"content": "Refresh tokens live 7 days"})
 def _add(session: SessionCore, args: _NewNote, origin: Origin) -> OperationResult:
-    """Add notes. A note with the same text is not added twice."""
+    """Add notes. A note with the same text is not added twice; one that corrects another takes its place."""
+    old = replaced_item(session.state.notes.items, args.content) if isinstance(args.content, str) else None
+    if old is not None and isinstance(args.content, str):
+        with suppress(OperationError):  # removed by another writer meanwhile
+            answer = _update(session, _NoteChange(args.content, old.id), origin)
+            return OperationResult(f"{answer.text} It said: {quote(old.content)}.", answer.data)
     return add_to_section(session, origin, "notes", "note", args.content, NoteAdd)
 
 

@@ -13,6 +13,7 @@ from hudkit.sections.items import ItemList, SectionItem
 from hudkit.sections.state import STATE_FIELDS, HudState, state_after
 from hudkit.tools.answer_text import id_text, quote
 from hudkit.tools.operation import OperationResult
+from hudkit.tools.replaced_item import refuse_request, same_item
 
 _SECRET_NOTE = " What looked like a secret was replaced."
 
@@ -63,7 +64,13 @@ def add_to_section(
     The answer's `data` has `id` and `recorded`; of a list also `ids`.
     """
     several = not isinstance(texts, str)
-    change = record(session, origin, lambda _: [payload(text) for text in as_texts(texts)])
+
+    def decide(state: HudState) -> Sequence[Payload]:
+        for text in as_texts(texts):
+            refuse_request(state, text)
+        return [payload(_stored_text(state, section, text)) for text in as_texts(texts)]
+
+    change = record(session, origin, decide)
     # Read from what was recorded: a secret in the text was replaced.
     words = [next(str(value) for value in msgspec.structs.astuple(each) if value) for each in change.payloads]
     items = [item_with_text(change.after, section, each) for each in words]
@@ -80,6 +87,12 @@ def add_to_section(
             if listed
         )
     return OperationResult(text + change.note, recorded_ids([item.id for item in items], change, several=several))
+
+
+def _stored_text(state: HudState, section: str, text: str) -> str:
+    """The text of the item that says the same but for the dot at its end, else the text itself."""
+    twin = same_item(getattr(state, section), text)
+    return text if twin is None else twin.words
 
 
 def stored_words(change: RecordedChange, words: str) -> str:
@@ -127,6 +140,7 @@ def remove_from_section(
 
     change = record(session, origin, decide)
     item = gone[0]
+    several = several or len(gone) > 1
     if several:
         text = f"{verb} {noun}s {quoted_items(gone)}."
     else:

@@ -51,9 +51,9 @@ def resolve_item(
     place = _place_in_words(asked, noun, len(items)) if places else 0
     if place:
         return items[place - 1]
-    part = asked.strip().casefold()
-    matches = [item for item in items if item.id.casefold() == part]
-    matches = matches or [item for item in items if part in text(item).casefold()]
+    matches = _with_part(items, asked, text)
+    if not matches and len(named := ids_in(items, asked)) == 1:
+        return named[0]
     matches = matches or _with_most_words(items, asked, noun, text)
     if len(matches) == 1:
         return matches[0]
@@ -66,6 +66,22 @@ def resolve_item(
     )
 
 
+def _with_part(items: Sequence[I], name: str, text: Callable[[I], str]) -> list[I]:
+    """The items that a name is the id or a part of the text of, whatever the case."""
+    part = name.strip().casefold()
+    return [item for item in items if item.id.casefold() == part] or [
+        item for item in items if part in text(item).casefold()
+    ]
+
+
+def ids_in(items: Sequence[I], text: str) -> list[I]:
+    """Return the items whose ids stand in a text as words of their own, in its order: "s1 and s2 are finished"."""
+    by_id = {item.id.casefold(): item for item in items if _ID.fullmatch(item.id)}
+    words = dict.fromkeys(word.casefold() for word in _WORD.findall(text))
+    return [by_id[word] for word in words if word in by_id]
+
+
+_ID = re.compile(r"[a-z]{1,2}\d+")
 _PLACES = (
     ("1", "one", "first"), ("2", "two", "second"), ("3", "three", "third"), ("4", "four", "fourth"),
     ("5", "five", "fifth"), ("6", "six", "sixth"), ("7", "seven", "seventh"), ("8", "eight", "eighth"),
@@ -103,9 +119,9 @@ def _with_most_words(items: Sequence[I], name: str, noun: str, text: Callable[[I
     `staging_port` names "The staging port is 8443", where no other item has both words.
     """
     of_noun = {word.removesuffix("s") for word in noun.casefold().split()}
-    words = [word for word in _words(name) if word not in _SAYS_NOTHING and word.removesuffix("s") not in of_noun]
-    texts = [[word for word in _words(text(item)) if word not in _SAYS_NOTHING] for item in items]
-    scores = [sum(_has_word(of_item, word) for word in words) for of_item in texts]
+    words = [word for word in content_words(name) if word.removesuffix("s") not in of_noun]
+    texts = [content_words(text(item)) for item in items]
+    scores = [sum(shares_word(of_item, word) for word in words) for of_item in texts]
     best = max(scores, default=0)
     if not best:
         return []
@@ -125,11 +141,17 @@ def _told_in_a_sentence(
     return [items[place]] if wins and best >= _MIN_SHARE * len(set(texts[place])) else []
 
 
+def content_words(text: str) -> list[str]:
+    """Return the words of a text that say something, in its order, without case."""
+    return [word for word in _words(text) if word not in _SAYS_NOTHING]
+
+
 def _words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
 
 
-def _has_word(words: Sequence[str], wanted: str) -> bool:
+def shares_word(words: Sequence[str], wanted: str) -> bool:
+    """Return whether a word stands among others, also one that begins alike: `upload`, `uploads`."""
     if wanted in words:
         return True
     if wanted.isdecimal():
@@ -150,7 +172,11 @@ def resolve_items(
 ) -> list[I]:
     """Return the items that one name or several name, each once. Raises `OperationError` as `resolve_item` does."""
     listed = (names,) if isinstance(names, str | int) else names
-    matching = [resolve_item(items, name, noun, text, places=places) for name in listed]
+    matching: list[I] = []
+    for name in listed:
+        # A text that names other items ("Merge s1 and s2") is that item's own name first.
+        ids = ids_in(items, name) if isinstance(name, str) and not _with_part(items, name, text) else []
+        matching += ids if len(ids) > 1 else [resolve_item(items, name, noun, text, places=places)]
     return list({item.id: item for item in matching}.values())
 
 

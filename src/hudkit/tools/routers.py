@@ -17,7 +17,8 @@ from hudkit.tools.definitions import ROUTER_NAMES
 from hudkit.tools.help import call_text, help_call, unknown_operation
 from hudkit.tools.operation import OPERATIONS, Operation, OperationAlias, OperationResult, find_operation
 from hudkit.tools.refusals import example_of_unknown, help_on, own_call, reading_of, with_example
-from hudkit.tools.spellings import field_names, resolve_operation
+from hudkit.tools.replaced_item import group_of_id
+from hudkit.tools.spellings import field_names, looks_like_id, operation_of_group, resolve_operation
 
 
 class RouterReply(msgspec.Struct, frozen=True):
@@ -47,6 +48,8 @@ def call(
         raise with_example(error, example_of_unknown(error, name, raw, router))
     if isinstance(raw, Mapping):
         raw = field_names(operation, raw)
+        # Of `blockers.remove {item: "c1"}` the item leaves no doubt; ids say what kind they are of.
+        operation = _of_the_items_group(session, operation, raw)
     try:
         arguments = convert_arguments(operation, raw)
     except OperationError as error:
@@ -60,6 +63,18 @@ def call(
     except OperationError as error:
         example = own_call(error, operation, raw, router) or reading_of(error, target, session, router)
         raise with_example(error, example) from None
+
+
+def _of_the_items_group(
+    session: SessionCore, operation: Operation | OperationAlias, args: Mapping[str, Any]
+) -> Operation | OperationAlias:
+    """The operation that does the same in the group of the one item that is named by its id alone."""
+    group, _, verb = operation.name.partition(".")
+    id = args.get("id")
+    if verb not in ("remove", "complete", "resolve") or not looks_like_id(id) or len(args) > 1:
+        return operation
+    own = group_of_id(session.state, str(id), group)
+    return (operation_of_group(own, verb) if own else None) or operation
 
 
 def route(session: SessionCore, router: str, arguments: object, *, origin: Origin = Origin.AGENT) -> str:

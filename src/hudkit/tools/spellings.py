@@ -85,7 +85,7 @@ def resolve_operation(name: str, args: Mapping[str, Any]) -> Operation | Operati
         return OPERATIONS["search"]
     if len(words) == 2:
         first, second = words
-        return _of_group(_group(first), second) or _of_group(_group(second), first)
+        return operation_of_group(_group(first), second) or operation_of_group(_group(second), first)
     return None
 
 
@@ -109,8 +109,8 @@ def _group(word: str) -> str:
     return _GROUPS.get(word, word)
 
 
-def _of_group(group: str, verb: str) -> Operation | OperationAlias | None:
-    """The operation of a group that a verb means."""
+def operation_of_group(group: str, verb: str) -> Operation | OperationAlias | None:
+    """Return the operation of a group that a verb means, in any word for it; `None` where there is none."""
     exact = find_operation(f"{group}.{verb}")
     kind = _KINDS.get(verb, "")
     if exact is not None or not kind or (kind == "done" and group in _WITHOUT_DONE):
@@ -130,7 +130,7 @@ def _of_one_word(word: str, args: Mapping[str, Any]) -> Operation | OperationAli
         named = find_operation(_ALONE[word])
         needs_text = named is not None and text_field(named) != ""
         return named if says or not needs_text else None
-    return _of_group(_group(word), "add" if says else "list")
+    return operation_of_group(_group(word), "add" if says else "list")
 
 
 # --- Names of arguments: the text that is recorded, the item that is meant, the reason.
@@ -231,6 +231,9 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
     ):
         _place(others, placed, target, names)
     _place_details(operation, others, placed, text)
+    if operation.name.endswith(".list"):
+        # A list shows all of them, also those that were asked for.
+        others = {name: value for name, value in others.items() if name not in (*_QUERY_NAMES, "text")}
     if operation.writes and item in placed and not text:
         # Which item it is was said; what else is said of it changes nothing.
         others = {name: value for name, value in others.items() if name not in _TEXT_NAMES | _DETAIL_NAMES}

@@ -128,7 +128,7 @@ def _complete(session: SessionCore, args: _TheseSteps, origin: Origin) -> Operat
         return [StepComplete(step.id) for step in done]
 
     change = record(session, origin, decide)
-    several = isinstance(args.id, tuple)
+    several = isinstance(args.id, tuple) or len(done) > 1
     left = change.after.steps.open
     following = f" Next: {left[0].id} {quote(left[0].description)}." if left else " No step is open."
     data = {**recorded_ids([step.id for step in done], change, several=several), "next": left[0].id if left else None}

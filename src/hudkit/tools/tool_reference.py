@@ -23,21 +23,26 @@ of UTF-8; a longer one is refused, never cut. Where an argument takes a list, al
 """
 
 _UNDERSTOOD = """\
-`{"operation": NAME, "text": T}`: `{"tool": NAME, "args": {"text": T}}`; arguments in `arguments`, `parameters`,
+`{"operation": NAME, "text": T}`:: `{"tool": NAME, "args": {"text": T}}`; arguments in `arguments`, `parameters`,
 `params` or `input`; all or a part of it as JSON text
 
-`notes.add`: `note.add`, `add_note`, `notes.create`, `note` with a text; for each group singular and plural, either
+`notes.add`:: `note.add`, `add_note`, `notes.create`, `note` with a text; for each group singular and plural, either
 order, and verbs of the same meaning (add, record, set; remove, delete, withdraw; complete, done, finish; list, get)
 
-`text`: the one text under any name (`content`, `description`, `summary`, `message`, `note`, `decision`, `rule`, …);
+`text`:: the one text under any name (`content`, `description`, `summary`, `message`, `note`, `decision`, `rule`, …);
 `path` of files, `query` of a search
 
-`texts`: a list under `text`, or under the name of the group
+`texts`:: a list under `text`, or under the name of the group
 
-`item`: `id`, `name`, `step_id`, the noun of the group, the text where the operation takes none; of a changed
-text, the item most like it
+`item`:: `id`, `name`, `step_id`, the noun of the group, the text where the operation takes none; of a changed
+text, the item most like it; ids in a sentence ("s1 and s2 are done"); an id of another group (`blockers.remove`
+of `c1`)
 
-`details`: `reason`, `why`, `rationale`; where an operation has no such argument, it is put behind the text"""
+a new text:: it takes the place of the decision or note that it corrects, where its words leave no doubt
+("Correction: …", "… changed to …"; a decision also with another quantity), and the answer says so; what stands
+already, but for the last dot, is not added again; "s1 is done" is no text
+
+`details`:: `reason`, `why`, `rationale`; where an operation has no such argument, it is put behind the text"""
 """What the tools take, and what they take for it: a paragraph is a row of the page's table."""
 
 _REFUSED = """\
@@ -51,8 +56,8 @@ _FENCE = "```"
 
 def tools_page() -> str:
     """Return the whole page as markdown."""
-    rows = (" ".join(paragraph.split()).split("`: ", 1) for paragraph in _UNDERSTOOD.split("\n\n"))
-    understood = "\n".join(f"| {taken}` | {also} |" for taken, also in rows)
+    rows = (" ".join(paragraph.split()).split(":: ", 1) for paragraph in _UNDERSTOOD.split("\n\n"))
+    understood = "\n".join(f"| {taken} | {also} |" for taken, also in rows)
     parts = [f"{_HEAD}\n| instead of | also |\n|---|---|\n{understood}", _REFUSED]
     parts += ["## Definitions", "What the model's list says of the routers:"]
     parts += [

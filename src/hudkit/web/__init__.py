@@ -1,1 +1,1 @@
-"""What all pages share: the guard before them, addresses of this machine, and the elements that they are made of."""
+"""What all pages share: the guard before them, answers, styles, and the elements that they are made of."""

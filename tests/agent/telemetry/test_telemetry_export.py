@@ -21,6 +21,7 @@ from hudkit.agent.telemetry import Telemetry, configured
 from hudkit.agent.telemetry.observations import AgentBegan, AgentEnded, Observation
 from hudkit.config import load, parse, settings_from
 from hudkit.errors import ConfigError
+from hudkit.installation import install_hint
 from hudkit.models.scripted_model import InProcessModel
 
 pytestmark = pytest.mark.slow
@@ -273,4 +274,4 @@ def test_a_collector_that_is_dead_changes_nothing(tmp_path: Path, collector: Col
 @pytest.mark.parametrize("what", ["all", "exporter", "given"])
 def test_on_without_the_packages_names_the_extra(what: str) -> None:
     said = run(MISSING, what)
-    assert said.startswith("telemetry needs the package opentelemetry") and "pip install 'hudkit[telemetry]'" in said
+    assert said.startswith("telemetry needs the package opentelemetry") and install_hint("telemetry") in said

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from terminal_harness import Desk, Run, Tmux
 
 from hudkit.cli import main
+from terminal_harness import Desk, Run, Tmux
 
 
 @pytest.fixture

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
+import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+
+from hudkit.agent.records import Attachment, StoredText
+from hudkit.paths import CHAT_HISTORY
 from terminal_harness import Desk, Tmux
+from waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +39,7 @@ def say(tmux: Tmux, text: str, *then: str, gone: str = "") -> str:
 
 def test_a_conversation(desk: Desk, tmux: Tmux) -> None:
     begin(desk, tmux, "--yes", "--script", EXAMPLE)
-    say(tmux, "Write a 温度 converter", "passes", "6 model calls", "todos 3/3 · task: Write a converter")
+    say(tmux, "Write a 温度 converter", "passes", "6 model calls", "no price · todos 3/3 · task: Write a ")
     text = say(tmux, "/hud", "# Task", "Below absolute zero is a ValueError", "Context: ")
     for line in ("✓ write temperatures.py", "✗ bash python3 -B -m unittest -q", "  temperatures.py +1 -1"):
         assert line in text
@@ -112,16 +119,135 @@ def test_run_asks_and_is_cancelled(desk: Desk, tmux: Tmux) -> None:
     tmux.wait("Cancelled", "code=130")
 
 
-def test_what_is_typed_meanwhile_is_there_at_the_next_prompt(desk: Desk, tmux: Tmux) -> None:
-    begin(desk, tmux, "--script", desk.script({**DONE, "delay": 1.0}, DONE))
+def prompts(desk: Desk) -> list[str]:
+    """What the user said, prompt by prompt, with what was put in front of it."""
+    users = (message for message in desk.messages() if message.role == "user")
+    return ["".join(part.text for part in message.parts if isinstance(part, StoredText)) for message in users]
+
+
+def test_what_is_typed_meanwhile_is_shown_and_sent_afterwards(desk: Desk, tmux: Tmux) -> None:
+    begin(desk, tmux, "--script", desk.script({**DONE, "delay": 1.5}, {"text": "Second."}, {"text": "Third."}))
     tmux.type("One", "Enter")
     tmux.wait("waiting for the model")
-    tmux.type("Two", "Enter")
-    text = tmux.wait("All done.", "1 model call", "› Two")
-    assert text.count("Two") == 1 and "waiting" not in text, "and it did not get into what was drawn"
-    tmux.type("lines", "M-Enter", "more", "Enter")
-    tmux.wait("› Two", "lines", "more", "All done.", "1 model call")
-    assert desk.messages()[2].parts[0].text == "Two\nlines\nmore"  # type: ignore[union-attr]
+    tmux.type("Twx", "BSpace", "o", "M-Enter", "more", "Enter", "half")
+    tmux.wait("waiting for the model", "queued: Two more", "› half")
+    text = tmux.wait("All done.", "1 model call", "› Two", "more", "Second.", "1 model call", "› half")
+    assert "queued" not in text and "waiting" not in text
+    tmux.type(" and whole", "Enter")
+    tmux.wait("› half and whole", "Third.")
+    assert prompts(desk) == ["One", "Two\nmore", "half and whole"]
+
+
+def test_a_line_that_was_typed_before_the_prompt_was_up_is_sent(desk: Desk, tmux: Tmux) -> None:
+    tmux.type(f"clear; {shlex.join(desk.argv('chat', '--script', desk.script(DONE, DONE)))}", "Enter")
+    tmux.type("Early", "Enter", "Next")
+    tmux.wait("/help lists commands", "› Early", "All done.", "› Next")
+    assert prompts(desk) == ["Early"]
+
+
+def test_a_cancelled_turn_gives_back_what_was_queued(desk: Desk, tmux: Tmux) -> None:
+    begin(desk, tmux, "--yes", "--script", desk.script(STOPPED, DONE))
+    say(tmux, "One", "running")
+    tmux.type("Two", "Enter", "and")
+    tmux.wait("queued: Two", "› and")
+    tmux.type("C-c")
+    tmux.wait("Cancelled. What was done stays", "› Two", "and")
+    assert prompts(desk) == ["One"]
+    tmux.type("Enter")
+    tmux.wait("All done.", "1 model call")
+    assert prompts(desk) == ["One", "Two\nand"]
+
+
+def test_a_question_waits_for_a_line_that_is_half_typed(desk: Desk, tmux: Tmux) -> None:
+    begin(desk, tmux, "--script", desk.script({**BASH, "delay": 1.0}, DONE, DONE))
+    tmux.type("One", "Enter")
+    tmux.wait("waiting for the model")
+    tmux.type("a goo")
+    tmux.wait("a question waits for your line")
+    tmux.type("d idea", "Enter")
+    text = tmux.wait("Allow?")
+    assert "allowed" not in text and not (desk.project / "made.txt").exists()
+    tmux.type("d")
+    tmux.wait("denied", "All done.", "› a good idea", "All done.")
+    assert prompts(desk) == ["One", "a good idea"]
+
+
+def test_files_are_completed_and_attached(desk: Desk, tmux: Tmux) -> None:
+    subprocess.run(["git", "init", "-qb", "trunk"], cwd=desk.project, check=True)
+    (desk.project / ".gitignore").write_text("secret.txt\n")
+    (desk.project / "secret.txt").write_text("hidden")
+    (desk.project / "src").mkdir()
+    (desk.project / "src" / "seeds.txt").write_text("sow in spring")
+    begin(desk, tmux, "--script", desk.script(DONE, DONE))
+    tmux.wait("project (trunk)")
+    tmux.type("Read @se")
+    text = tmux.wait("› Read @se", "@src/seeds.txt")
+    assert "secret" not in text
+    tmux.type("Tab")
+    tmux.wait("› Read @src/seeds.txt")
+    tmux.type(", please", "Enter")
+    tmux.wait("attached: seeds.txt", "All done.")
+    assert prompts(desk) == ["Read @src/seeds.txt, pleaseThe file src/seeds.txt:\n\nsow in spring"]
+
+
+def test_a_picture_goes_as_its_path_where_nobody_knows_that_the_model_takes_it(desk: Desk, tmux: Tmux) -> None:
+    (desk.project / "a cat.png").write_bytes(b"\x89PNG")
+    begin(desk, tmux, "--script", desk.script(DONE))
+    say(tmux, "What is 'a cat.png'?", "a cat.png goes as its path", "All done.")
+    assert not any(isinstance(part, Attachment) for message in desk.messages() for part in message.parts)
+
+
+def test_commands_of_the_user_run_and_are_told_with_the_next_prompt(desk: Desk, tmux: Tmux) -> None:
+    begin(desk, tmux, "--script", desk.script(DONE, DONE))
+    say(tmux, "!printf 'one\\ntwo\\n'; exit 3", "  one\n  two", "told of it with the next prompt")
+    say(tmux, "Why 3", "All done.")
+    told = "The user ran a command in a shell:\n\n$ printf 'one\\ntwo\\n'; exit 3\none\ntwo\n[exit code 3]\n"
+    assert prompts(desk) == [f"{told}Why 3"]
+    say(tmux, "!touch began; sleep 60")
+    until((desk.project / "began").exists)
+    tmux.type("C-c")
+    tmux.wait("Cancelled; the agent is not told of it.")
+    say(tmux, "Again", "All done.")
+    assert prompts(desk)[1:] == ["Again"]
+    say(tmux, "/undo", "Taken back: Again", "› Again")
+    tmux.type("C-c")
+    say(tmux, "/undo", "Taken back: Why 3", "› Why 3"), "without what was put beside it"
+
+
+def test_history_lasts_and_is_private(desk: Desk, tmux: Tmux) -> None:
+    for text in ("First ever", "Second ever"):
+        begin(desk, tmux, "--script", desk.script(DONE))
+        say(tmux, text, "All done.")
+        say(tmux, "/quit", "code=0")
+    kept = desk.data / CHAT_HISTORY
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    begin(desk, tmux, "--script", desk.script(DONE))
+    tmux.type("Up", "Up", "Up", "Up")
+    tmux.wait("› First ever")
+    tmux.type("Down", "Down")
+    tmux.wait("› Second ever")
+
+
+def test_what_changed_what_it_cost_and_what_fills_the_window(desk: Desk, tmux: Tmux) -> None:
+    (desk.project / "a.py").write_text("x = 1\ny = 2\n")
+    usage = {"usage": {"read": 10_000, "written": 0, "fresh": 150_000, "output": 100}}
+    edit = {"calls": [{"name": "edit", "arguments": {"path": "a.py", "old": "x = 1", "new": "x = 3"}}], **usage}
+    read = {"calls": [{"name": "read", "arguments": {"path": "a.py"}}]}
+    code = {"text": "```python\ndef f():\n    return 1\n```", **usage}
+    begin(desk, tmux, "--script", desk.script(read, edit, code, DONE))
+    say(tmux, "One", "return 1", "3 model calls", "window ██████▍░", "160k/200k assumed 80%", "no price")
+    assert re.search(r"\x1b\[94mdef", tmux.text(colours=True)), "code has the colours of its language"
+    say(tmux, "/diff", "a.py +1 -1", "  -x = 1", "  +x = 3", "   y = 2")
+    say(tmux, "/context", "window ", "160k/200k assumed 80%", "messages and calls ~", "█", "free")
+    say(tmux, "/cost", "tokens in (", "cost not known", "No price of script:script.jsonl is known")
+    say(tmux, "Two", "All done.")
+    say(tmux, "/diff", "changed no file since the last prompt; /diff all")
+    say(tmux, "/diff all", "a.py +1 -1")
+    say(tmux, "/hud", "Active Files", "a.py")
+    text = say(tmux, "/clear", "A new session", "/resume lists the old one", "window unknown")
+    assert "# Active Files" not in text.rpartition("/clear")[2]
+    say(tmux, "/hud", "The HUD is empty")
+    say(tmux, "/resume", "1  ", "One")
 
 
 def test_undo_model_compact_resume(desk: Desk, tmux: Tmux) -> None:
@@ -147,6 +273,22 @@ def test_undo_model_compact_resume(desk: Desk, tmux: Tmux) -> None:
     say(tmux, "/resume 2", "› Five", "From the other.")
     tmux.type("Up")
     tmux.wait("› Five", "› Five")
+
+
+def test_an_undo_goes_back_over_a_compaction_and_the_hud_follows(desk: Desk, tmux: Tmux) -> None:
+    calls = [
+        {"name": "write", "arguments": {"path": "shop.txt", "content": "open\n"}},
+        {"name": "hud", "arguments": TASK},
+    ]
+    script = desk.script({"calls": calls}, DONE, {"for": "compaction", "text": "The shop is open."}, DONE)
+    begin(desk, tmux, "--script", script)
+    say(tmux, "Open it", "All done.", "task: Keep the")
+    say(tmux, "/compact", "Compacted: ")
+    say(tmux, "/undo", "Taken back: Open it", "Files put back: shop.txt", "› Open it")
+    assert not (desk.project / "shop.txt").exists()
+    tmux.type("C-c")
+    text = say(tmux, "/hud", "# Task", "none set yet", "window unknown")
+    assert "Keep the shop" not in text.rpartition("/hud")[2] and "shop.txt" not in text.rpartition("/hud")[2]
 
 
 def test_a_long_answer_scrolls_without_a_line_twice(desk: Desk, tmux: Tmux) -> None:

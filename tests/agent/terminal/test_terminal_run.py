@@ -9,12 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from terminal_harness import Desk, Run, facts
 
 from hudkit.agent.request_log import RequestLog
 from hudkit.agent.session_store import SessionStore
-from hudkit.agent.terminal.prompt_source import EditedPrompts
-from hudkit.errors import ConfigError
+from terminal_harness import Desk, Run, facts
 from waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
@@ -112,6 +110,8 @@ def test_sessions_are_gone_on_with(desk: Desk, hudkit: Run) -> None:
     with SessionStore.open(desk.data / "sessions.db", read_only=True) as store:
         assert [one.title for one in store.sessions()] == ["One", "Another"]
         assert len(store.messages(one[0].session_id)) == 6
+    assert hudkit("run", "--session", "anoth", "--script", desk.script(DONE), "By its title")[0] == 0
+    assert [part.text for part in desk.messages()[2].parts] == ["By its title"]  # type: ignore[union-attr]
     code, _, err = hudkit("run", "--session", "zzz", "--script", desk.script(DONE), "Four")
     assert code == 2 and "no sessions match 'zzz'" in err and one[0].session_id in err
 
@@ -325,16 +325,13 @@ def test_a_session_works_in_its_own_directory(desk: Desk, hudkit: Run, monkeypat
 
 
 @pytest.mark.slow
-def test_the_input_line_is_loaded_for_a_chat_on_a_terminal_only(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_input_line_is_loaded_for_a_chat_on_a_terminal_only(desk: Desk) -> None:
     said = f"import sys; from hudkit.cli import main; main(['run', '--script', {str(desk.script(DONE))!r}, 'One']);"
     said += "sys.exit(any(name in sys.modules for name in ('prompt_toolkit', 'pydantic_ai', 'rich.markdown')))"
     done = subprocess.run(
         [sys.executable, "-c", said], env=desk.env, cwd=desk.project, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
-    with pytest.raises(ConfigError, match=r"pip install 'hudkit\[terminal\]'"):
-        EditedPrompts()
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from doctor_home import Home, Run
 import hudkit
 from hudkit.cli.checks import Check, Verdict, read_environment, report
 from hudkit.daemon.client import greet
+from hudkit.paths import data_directory
 from waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
@@ -114,6 +115,21 @@ def test_fix_makes_ours_private(home: Home, doctor: Run) -> None:
     assert not home.socket.exists() and f"removed {home.socket}" in out
     code, out, _ = doctor("--fix")
     assert code == 0 and "DONE" not in out, "there is nothing left to mend"
+
+
+def test_the_platforms_own_directory_is_made_private_whatever_is_in_it(
+    home: Home, doctor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HUDKIT_DATA", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(home.root / "platform"))
+    data = data_directory()
+    assert data.is_relative_to(home.root)
+    data.mkdir(parents=True, exist_ok=True)
+    (data / "diary.txt").touch()
+    data.chmod(0o777)
+    code, out, _ = doctor("--fix")
+    assert mode(data) == 0o700 and f"DONE  {data}: mode 777 is now 700" in out, out
+    assert code < 2 and "LEFT" not in out
 
 
 def test_fix_leaves_what_may_not_be_ours(home: Home, doctor: Run, monkeypatch: pytest.MonkeyPatch) -> None:

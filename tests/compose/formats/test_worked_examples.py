@@ -67,7 +67,6 @@ def test_rows_are_aligned() -> None:
 
 
 def test_a_table_of_toon() -> None:
-    pytest.importorskip("toon_format")
     assert toon.encode([{"id": 1, "ok": True}, {"id": 2, "ok": False}]) == "[2]{id,ok}:\n  1,true\n  2,false"
 
 
@@ -80,6 +79,5 @@ def test_a_flowchart() -> None:
 
 
 def test_html_is_sanitised() -> None:
-    pytest.importorskip("justhtml")
     text = '<p onclick="x()">see <a href="javascript:x()">this</a><script>x()</script></p>'
     assert html.write(html.parse(text)) == "<p>see this</p>\n"

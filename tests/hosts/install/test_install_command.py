@@ -11,8 +11,9 @@ from types import ModuleType
 import pytest
 
 from hudkit.api import Hud
-from hudkit.cli import install as installing
-from hudkit.cli import uninstall as uninstalling
+from hudkit.cli.commands import install as installing
+from hudkit.cli.commands import uninstall as uninstalling
+from hudkit.cli.parsing import load_run
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
 from hudkit.paths import user_config
@@ -33,7 +34,7 @@ def command(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         parser = argparse.ArgumentParser()
         module.COMMAND.arguments(parser)
         anyway = ["--anyway"] if module is installing else []  # wherever the tests run
-        code = module.COMMAND.run(parser.parse_args([*argv, *anyway]))
+        code = load_run(module.COMMAND.run)(parser.parse_args([*argv, *anyway]))
         return code, capsys.readouterr().out
 
     return run

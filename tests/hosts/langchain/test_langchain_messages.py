@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from hudkit.hosts.host_session import Injection
 from hudkit.hosts.langchain import HudMiddleware, model_calls
 from hudkit.hosts.langchain.langchain_messages import MEDIA_CHARS, read_messages, with_base, with_frame
+from hudkit.installation import install_hint
 from hudkit.transcripts import ToolPart
 
 pytestmark = pytest.mark.slow
@@ -158,7 +159,7 @@ def test_a_langchain_that_is_missing_is_named() -> None:
         "except ConfigError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "pip install 'hudkit[langchain]'" in done.stdout
+    assert install_hint("langchain") in done.stdout
 
 
 def test_hudkit_itself_does_not_load_langchain() -> None:

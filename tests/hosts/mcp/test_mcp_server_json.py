@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hudkit import __version__
-from hudkit.cli import COMMANDS, build_parser
+from hudkit.cli.commands import COMMANDS, build_parser
 
 pytestmark = pytest.mark.slow
 

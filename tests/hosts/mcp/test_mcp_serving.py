@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 from hudkit import Hud
 from hudkit.hosts.mcp import server
 from hudkit.hosts.mcp.session_binding import RequestSession, SessionBinding
+from hudkit.installation import install_hint
 from hudkit.testing.assertions import calls_in
 from hudkit.tools import OPERATIONS
 
@@ -342,7 +343,7 @@ def test_another_version_of_the_sdk_is_named(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 2
-    assert "the package mcp is of version 1.9.0, not 2. pip install 'hudkit[mcp]'" in done.stderr
+    assert f"the package mcp is of version 1.9.0, not 2. {install_hint('mcp')}" in done.stderr
 
 
 def test_a_session_name_that_cannot_be_used_is_said(hud: Hud, tmp_path: Path) -> None:

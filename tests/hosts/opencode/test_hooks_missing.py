@@ -23,6 +23,7 @@ HOOKS = ("experimental.chat.messages.transform", "experimental.chat.system.trans
 
 
 def own_log(host: OpenCode) -> str:
+    """What OpenCode has written into its log so far: it writes some time after the event."""
     return "".join(file.read_text("utf-8") for file in (host.place / "data" / "opencode" / "log").glob("*.log"))
 
 
@@ -44,11 +45,12 @@ def test_a_hook_that_is_not_called_any_more_is_told_once(
     told = f"OpenCode does not call {hook}, so the HUD does not reach the agent."
     answers = [text for role, text in model.chats[-1].messages if role == "tool"]
     assert [told in text for text in answers] == [True, False], "the agent, once"
-    assert own_log(host).count(told) == 1, "the user, once"
+    until(lambda: told in own_log(host), "the user")
     socket = place / "run" / "d.sock"
     assert missing_hooks(str(socket)) == (hook,), "and doctor"
     assert json.loads(socket.with_name("d.sock.hooks").read_text())["missing"] == [hook]
     host.stop()
+    assert own_log(host).count(told) == 1, "once"
 
     plugin.write_text(text)
     host.serve()
@@ -75,11 +77,12 @@ def test_a_compaction_without_its_hook_is_told_and_the_hud_is_there_after_it(
     told = f"OpenCode does not call {COMPACTING}, so summaries are made without the HUD."
     answers = [text for role, text in model.chats[-1].messages if role == "tool"]
     assert [told in text for text in answers] == [True, False], "the agent, once"
-    assert own_log(host).count(told) == 1, "the user, once"
+    until(lambda: told in own_log(host), "the user")
     socket = str(place / "run" / "d.sock")
     assert missing_hooks(socket) == (COMPACTING,), "and doctor"
     assert "a fact" in hud_base(model.chats[-1])
     host.stop()
+    assert own_log(host).count(told) == 1, "once"
 
     plugin.write_text(text)
     host.serve()

@@ -24,6 +24,7 @@ from pydantic_ai_fakes import Scripted, calls, hud, payloads, says, state_of, te
 
 from hudkit import Hud
 from hudkit.hosts.pydantic_ai import HudCapability
+from hudkit.installation import install_hint
 from hudkit.log.payloads import ContextSnapshot
 
 pytestmark = pytest.mark.slow
@@ -167,7 +168,7 @@ def test_without_pydantic_ai_the_error_says_what_to_install() -> None:
         "except ConfigError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'hudkit[pydantic-ai]'" in done.stdout
+    assert install_hint("pydantic-ai") in done.stdout
 
 
 def test_usage_counts_what_the_cache_gave_once(capability: HudCapability[None], board: Hud, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 from hudkit import config
 from hudkit.agent.telemetry import names
 from hudkit.errors import ConfigError
+from hudkit.installation import install_hint
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -25,7 +26,6 @@ LIMIT = config.TelemetrySettings().max_chars
 """Characters that an attribute with content has at most, where nothing else is said."""
 
 _LOG = logging.getLogger("hudkit.agent.telemetry")
-_HINT = "pip install 'hudkit[telemetry]', or set [telemetry] enabled = false"
 
 
 class Telemetry:
@@ -113,7 +113,10 @@ def configured(settings: config.TelemetrySettings) -> Telemetry | None:
 
 
 def _missing(error: ImportError) -> ConfigError:
-    return ConfigError(f"telemetry needs the package {error.name}, which is not installed", hint=_HINT)
+    return ConfigError(
+        f"telemetry needs the package {error.name}, which is not installed",
+        hint=f"{install_hint('telemetry')}, or set [telemetry] enabled = false",
+    )
 
 
 __all__ = ["LIMIT", "Telemetry", "configured"]

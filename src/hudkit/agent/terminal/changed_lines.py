@@ -39,12 +39,12 @@ def proposed_changes(tool: str, arguments: Mapping[str, Any], columns: int) -> l
 def _changes(lines: Sequence[str], columns: int) -> Iterator[Text]:
     most = _DIFF if len(lines) <= _DIFF else _DIFF - 1
     for line in lines[:most]:
-        yield Text.assemble("    ", (_clip_code(line, columns - 4), "green" if line[0] == "+" else "red"))
+        yield Text.assemble("    ", (clip_code(line, columns - 4), "green" if line[0] == "+" else "red"))
     if len(lines) > most:
         yield Text(f"    … {len(lines) - most} more lines", "dim")
 
 
-def _clip_code(line: str, columns: int) -> str:
-    """A line of code with its spaces, in one line of so many cells."""
+def clip_code(line: str, columns: int) -> str:
+    """Return a line of code with its spaces, in one line of at most so many cells."""
     line = printable(line.rstrip("\r"))
     return line if cell_len(line) <= columns else f"{set_cell_size(line, columns - 1)}…"

@@ -28,6 +28,9 @@ _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethro
 _INLINE = {"em_open": "italic", "strong_open": "bold", "s_open": "strike", "link_open": "underline"}
 _BREAK = re.compile(r"\r\n|\r(?!\Z)")
 _CODE = "cyan"
+_MOST_HIGHLIGHTED = 20_000
+"""Characters of code that are coloured: the block that still grows is drawn ten times a second."""
+
 _DIM = "dim"
 
 
@@ -82,7 +85,7 @@ def _block(tokens: Sequence[Token], width: int) -> list[Text]:
             text.stylize("bold magenta")
             return _wrapped(text, width)
         case "fence" | "code_block":
-            code = [Text(line, _CODE) for line in first.content.rstrip("\n").split("\n")]
+            code = highlighted_code(first.content.rstrip("\n"), first.info.split(" ", 1)[0])
             return [_after("  ", part) for line in code for part in _folded(line, width - 2)]
         case "blockquote_open":
             return [_after(Text("│ ", _DIM), line) for line in _written(inner, width - 2)]
@@ -93,6 +96,20 @@ def _block(tokens: Sequence[Token], width: int) -> list[Text]:
         case "table_open":
             return _table(inner, width)
     return [] if first.type == "inline" else _wrapped(Text(first.content), width)
+
+
+def highlighted_code(code: str, language: str) -> list[Text]:
+    """Return lines of code in the colours of a language; in one colour where it is not known, or the code is long."""
+    if language and len(code) <= _MOST_HIGHLIGHTED:
+        # imported late: most answers have no code, and a chat should begin at once
+        from rich.syntax import Syntax
+
+        text = Syntax(code, language, theme="ansi_dark").highlight(code)
+        text.rstrip()
+        # a lexer may drop or add a line end, and what is shown must be what was said
+        if text.plain == code.rstrip() and text.spans:
+            return list(text.split("\n", allow_blank=True))
+    return [Text(line, _CODE) for line in code.split("\n")]
 
 
 def _list(first: Token, tokens: Sequence[Token], width: int) -> list[Text]:

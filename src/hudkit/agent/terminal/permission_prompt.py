@@ -10,7 +10,7 @@ import sys
 import termios
 import tty
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from typing import Literal, Protocol, TypeAlias
 
 from rich.text import Text
@@ -32,14 +32,19 @@ _ANSWERS: Mapping[str, _Answer] = {
 }
 
 
-def _nothing() -> None:
-    """Do nothing: there is nothing to show first."""
+_Aside: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""Shows what led to a question, and leaves the keys to it."""
+
+
+def _nothing() -> AbstractAsyncContextManager[None]:
+    """Return a context that does nothing: there is nothing to show first, and nobody else reads keys."""
+    return nullcontext()
 
 
 class PermissionAnswerer(Protocol):
     """Answers questions of permission."""
 
-    before: Callable[[], None]
+    aside: _Aside
 
     async def __call__(self, ask: PermissionRequest) -> PermissionReply: ...
 
@@ -55,15 +60,18 @@ class _Pausing(Protocol):
 
 
 class PermissionPrompt:
-    """Asks a person. Keys that were pressed before a question was there do not answer it; `before` is called first,
-    to show what led to the question."""
+    """Asks a person. Keys that were pressed before a question was there do not answer it, nor does a line that is
+    half typed when it comes; `aside` shows first what led to the question."""
 
     def __init__(self, view: _Pausing) -> None:
         self._view = view
-        self.before: Callable[[], None] = _nothing
+        self.aside: _Aside = _nothing
 
     async def __call__(self, ask: PermissionRequest) -> PermissionReply:
-        self.before()
+        async with self.aside():
+            return PermissionReply(await self._answer(ask))
+
+    async def _answer(self, ask: PermissionRequest) -> _Answer:
         with self._view.paused() as screen:
             self._view.put("note", _question(ask, screen.columns))
             keys = "[o]nce, [a]lways, [d]eny" if ask.always else "[o]nce, [d]eny"
@@ -78,7 +86,7 @@ class PermissionPrompt:
                 screen.hold()
             remark = {"once": "allowed once", "always": "allowed for this session", "reject": "denied"}[answer]
             self._view.put("note", [Text(f"  {remark}", "dim")])
-        return PermissionReply(answer)
+        return answer
 
 
 class DenyAll:
@@ -87,10 +95,14 @@ class DenyAll:
     def __init__(self, problem: Callable[[str], None]) -> None:
         self._problem = problem
         self._said: set[str] = set()
-        self.before: Callable[[], None] = _nothing
+        self.aside: _Aside = _nothing
 
     async def __call__(self, ask: PermissionRequest) -> PermissionReply:
-        self.before()
+        async with self.aside():
+            self._tell(ask)
+        return PermissionReply("nobody")
+
+    def _tell(self, ask: PermissionRequest) -> None:
         kind = ask.need.kind
         if kind not in self._said:
             self._said.add(kind)
@@ -98,14 +110,13 @@ class DenyAll:
             what = one_line(ask.need.values[0] if kind == "bash" or kind in PATH_KINDS else ask.need.title)
             how = " ".join(f"--allow {rule}" for rule in rules)
             self._problem(f"Denied, because nobody is there to be asked: {kind} {what}\nTo allow it: {how}, or --yes")
-        return PermissionReply("nobody")
 
 
 class AllowAll:
     """Allows what would be asked about (`--yes`); what the rules deny does not come here."""
 
     def __init__(self) -> None:
-        self.before: Callable[[], None] = _nothing
+        self.aside: _Aside = _nothing
 
     async def __call__(self, ask: PermissionRequest) -> PermissionReply:  # noqa: ARG002 (all alike)
         return PermissionReply("once")

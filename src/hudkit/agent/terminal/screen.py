@@ -89,6 +89,11 @@ class Screen:
 _CONSOLE = Console(color_system=None, force_terminal=False, legacy_windows=False)
 
 
+def styled_pieces(line: Text) -> list[tuple[str, str]]:
+    """Return the pieces of a line, each with its style in rich's words (`bold red`, `none`)."""
+    return [(segment.text, str(segment.style or "none")) for segment in line.render(_CONSOLE, end="")]
+
+
 def wrap_text(text: str, columns: int, *, style: str = "", indent: str = "") -> list[Text]:
     """Return words as lines of at most `columns` cells, each behind `indent`."""
     lines: list[Text] = []
@@ -97,6 +102,20 @@ def wrap_text(text: str, columns: int, *, style: str = "", indent: str = "") -> 
             part.rstrip()
             lines.append(Text.assemble(indent, part))
     return lines
+
+
+def wrap_styled(line: Text, columns: int) -> list[Text]:
+    """Return a line as lines of at most `columns` cells, broken between words, all as far to the right as the first.
+
+    A word that is longer than a line is broken where it has to be.
+    """
+    if cell_len(line.plain) <= columns:
+        return [line]
+    indent = line.plain[: len(line.plain) - len(line.plain.lstrip())][: columns // 2]
+    parts = line[len(indent) :].wrap(_CONSOLE, columns - len(indent), overflow="fold")
+    for part in parts:
+        part.rstrip()
+    return [Text.assemble(indent, part) for part in parts]
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -16,21 +16,24 @@ from msgspec.structs import replace
 from hudkit.agent import session_store
 from hudkit.agent.hud_hooks import HUD_FILE, PLUGIN_NAME, hud_plugin
 from hudkit.agent.loop import AgentLoop
-from hudkit.agent.permissions import ACTIONS, PATH_KINDS, AskUser, PermissionRule
+from hudkit.agent.permissions import ACTIONS, PATH_KINDS, AskUser, PermissionRule, parse_rules
 from hudkit.agent.plugins import PluginInput, discover_plugins
 from hudkit.agent.records import StoredSession
-from hudkit.agent.run_context import LoopOptions, LoopSettings
+from hudkit.agent.run_context import LoopOptions, LoopSettings, tool_limits
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.session_transcript import session_sources
 from hudkit.agent.telemetry import Telemetry, configured
 from hudkit.agent.terminal.panel import Panel
 from hudkit.agent.terminal.permission_prompt import PermissionAnswerer
-from hudkit.agent.terminal.screen import one_line
+from hudkit.agent.terminal.prompt_source import PromptSource
+from hudkit.agent.terminal.screen import Screen, one_line
 from hudkit.agent.terminal.turn_display import TurnDisplay
-from hudkit.agent.terminal.view import View
+from hudkit.agent.terminal.view import LiveView, View
 from hudkit.api import Hud
+from hudkit.compose import shorten
 from hudkit.config import Settings
 from hudkit.errors import ConfigError
+from hudkit.hud.session_lookup import matching_sessions
 from hudkit.models import Model
 from hudkit.paths import data_directory, index_path, log_path, section_paths, user_config
 from hudkit.sections.sandboxed import SectionPaths
@@ -47,7 +50,7 @@ _KEYS = {
 }
 """Environment variables that hold providers' keys, each with a model that it opens."""
 
-_SCRIPT = "script:"
+SCRIPT = "script:"
 """What names of scripted models begin with."""
 
 
@@ -95,7 +98,7 @@ class DataLocation:
         return self.named(request.session, request.directory) if request.session else None
 
     def named(self, asked: str, directory: Path) -> StoredSession:
-        """Return a session by its id, a part of it, or its number among those of the directory.
+        """Return a session by its id, a part of it, words of its title, or its number among those of the directory.
 
         Raises `ConfigError` where none or several match.
         """
@@ -107,13 +110,16 @@ class DataLocation:
         if path.exists():
             with SessionStore.open(path, read_only=True) as store:
                 every = store.sessions()
-        alike = [session for session in every if session.id == asked] or [
-            session for session in every if asked in session.id
-        ]
+        by_id = {session.id: session for session in every}
+        alike = [by_id[id] for id in matching_sessions(asked, by_id, lambda id: by_id[id].title)]
         if len(alike) == 1:
             return alike[0]
-        some = ", ".join(session.id for session in (alike or own)[:5]) or "none of this directory"
+        some = ", ".join(_described(session) for session in (alike or own)[:5]) or "none of this directory"
         raise ConfigError(f"{len(alike) or 'no'} sessions match {one_line(asked)!r:.80}", hint=f"There are: {some}")
+
+
+def _described(session: StoredSession) -> str:
+    return f'{session.id} "{shorten(one_line(session.title), 40)}"' if session.title else session.id
 
 
 class SessionRunner:
@@ -132,6 +138,7 @@ class SessionRunner:
         self._model: Model | str = ""
         self._opened: list[Hud | PastSessions] = []
         self._telemetry = configured(location.settings.telemetry)
+        self._line: PromptSource | None = None
 
     @property
     def loop(self) -> AgentLoop:
@@ -145,32 +152,44 @@ class SessionRunner:
         assert self._display is not None
         return self._display
 
-    async def open(self, session: StoredSession | None) -> None:
+    @property
+    def screen(self) -> Screen | None:
+        """Return the screen of a view that draws lines again: who else writes there has to use it, too."""
+        return self.view.screen if isinstance(self.view, LiveView) else None
+
+    def take_prompts_from(self, line: PromptSource) -> None:
+        """Let what is typed while a session works go to `line`, from the next session on; return nothing."""
+        self._line = line
+        if isinstance(self.view, LiveView) and line.typed is not None:
+            self.view.typed = line.typed.lines
+
+    async def open(self, session: StoredSession | None, *, model: str = "") -> None:
         """Open a stored session in its own directory, or a new one; return nothing.
 
-        Raises a `HudkitError`; then what was open stays open.
+        `model` counts before the one that was asked for. Raises a `HudkitError`; then what was open stays open.
         """
-        request = self.request
+        request = replace(self.request, model=model, script=None) if model else self.request
         if session is not None:
             directory = Path(session.directory)
             if not directory.is_dir():
                 hint = "Its directory has to be there, for its work is in it"
                 raise ConfigError(f"session {session.id} worked in {directory}, which is gone", hint=hint)
             request = replace(request, directory=directory)
-        model = self._model or model_of(request, session, self.location.settings)
+        earlier = "" if model else self._model
+        chosen = earlier or model_of(request, session, self.location.settings)
         opened: list[Hud | PastSessions] = []
         try:
-            loop = await _open_loop(request, self.location, self._ask, model, session, opened, self._telemetry)
+            loop = await _open_loop(request, self.location, self._ask, chosen, session, opened, self._telemetry)
         except BaseException:
             _close(opened)
             raise
         await self._let_go()
         self._opened = opened
-        if not isinstance(model, str):
-            self._model = model  # a script goes on where it is
+        if not isinstance(chosen, str):
+            self._model = chosen  # a script goes on where it is
         self._loop = loop
-        self._display = TurnDisplay(loop, self.view, self.panel)
-        self._ask.before = self._display.show
+        self._display = TurnDisplay(loop, self.view, self.panel, self._line)
+        self._ask.aside = self._display.aside
         self.view.opened(loop, session is not None)
 
     async def close(self) -> None:
@@ -209,14 +228,19 @@ async def _open_loop(
     discovered = discover_plugins(
         SectionPaths(user / "plugins", data_directory() / "trusted-plugins"), request.directory
     )
+    settings = location.settings
     options = LoopOptions(
-        agent=request.agent,
+        agent=request.agent or settings.session.agent or "",
         plugins=[(PLUGIN_NAME, _hud_of(location, opened))] if request.hud else [],
         discovered_plugins=discovered,
         ask_user=ask,
-        permissions=request.rules,
-        confine=request.confine,
-        settings=LoopSettings.from_user_settings(location.settings),
+        # The last that fits decides: what the command line says comes behind the settings.
+        permissions=(*parse_rules(settings.permissions, "[permissions]"), *request.rules),
+        confine=settings.session.confine if request.confine == "off" else request.confine,
+        settings=LoopSettings.from_user_settings(settings),
+        limits=tool_limits(settings.tools),
+        plugin_options=settings.plugins,
+        hook_seconds=settings.session.plugin_hook_seconds,
         home=Path.home(),
         user_agents=[user / "agents"],
         user_skills=[user / "skills"],
@@ -255,9 +279,9 @@ def model_of(request: SessionRequest, session: StoredSession | None, settings: S
         return _scripted(request.script)
     stored = session.model if session is not None else ""
     for name in (request.model, stored, settings.session.model or ""):
-        if name.startswith(_SCRIPT) and name == request.model:
-            return _scripted(Path(name.removeprefix(_SCRIPT)))
-        if name and not name.startswith(_SCRIPT):
+        if name.startswith(SCRIPT) and name == request.model:
+            return _scripted(Path(name.removeprefix(SCRIPT)))
+        if name and not name.startswith(SCRIPT):
             return name
     if stored:
         raise ConfigError(f"this session worked with {one_line(stored)}", hint="Name it with --script, or a --model")

@@ -6,13 +6,15 @@ import asyncio
 import signal
 import sys
 import termios
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 from hudkit.agent import events
 from hudkit.agent.loop import AgentLoop
+from hudkit.agent.records import Attachment
 from hudkit.agent.terminal.panel import Panel
+from hudkit.agent.terminal.prompt_source import PromptSource
 from hudkit.agent.terminal.view import View
 
 _Outcome = TypeVar("_Outcome")
@@ -29,38 +31,46 @@ class UserLeft(Exception):
 
 
 class TurnDisplay:
-    """Shows what happens in an open session, from the moment on when it is made."""
+    """Shows what happens in an open session, from the moment on when it is made.
 
-    def __init__(self, loop: AgentLoop, view: View, panel: Panel) -> None:
+    `line` keeps what is typed meanwhile; without one, keys are hidden and left to who reads next.
+    """
+
+    def __init__(self, loop: AgentLoop, view: View, panel: Panel, line: PromptSource | None = None) -> None:
         self.loop = loop
         self._view = view
         self._panel = panel
+        self._line = line
         self._events = loop.events()
         panel.of(loop)
 
-    async def prompt(self, text: str) -> events.TurnEnded:
-        """Send a prompt, show its turn, and return how it ended. Raises `UserLeft`."""
-        return await self.turn(self.loop.prompt(text))
+    async def prompt(
+        self, text: str, files: Sequence[Attachment] = (), beside: Sequence[str] = ()
+    ) -> events.TurnEnded:
+        """Send a prompt, show its turn, and return how it ended; `beside` is told with it. Raises `UserLeft`."""
+        return await self.turn(self.loop.prompt(text, files, beside=beside))
 
     async def turn(self, work: Coroutine[Any, Any, events.TurnEnded]) -> events.TurnEnded:
         """Show a turn, and return how it ended. Raises `UserLeft`."""
         cancelled = events.TurnEnded(self.loop.id, "cancelled", error="cancelled before it began")
         return await self._watched(work, cancelled, lambda ended: ended)
 
-    async def work(self, work: Coroutine[Any, Any, _Outcome], otherwise: _Outcome) -> _Outcome:
+    async def work(self, work: Coroutine[Any, Any, _Outcome], otherwise: _Outcome, doing: str = "") -> _Outcome:
         """Show work that is no turn; return its outcome, `otherwise` where it was cancelled. Raises `UserLeft`."""
-        return await self._watched(work, otherwise, lambda _: None)
+        return await self._watched(work, otherwise, lambda _: None, doing)
 
     async def _watched(
         self,
         work: Coroutine[Any, Any, _Outcome],
         otherwise: _Outcome,
         ended: Callable[[_Outcome], events.TurnEnded | None],
+        doing: str = "",
     ) -> _Outcome:
         task = asyncio.ensure_future(work)
-        self._view.begin()
+        self._view.begin(doing)
         over: events.TurnEnded | None = None
-        with _hidden_keys(), self._interrupts(task) as left:
+        keys = self._line.busy() if self._line is not None else _hidden_keys()
+        with keys, self._interrupts(task) as left:
             try:
                 while not task.done() and not left.is_set():
                     await asyncio.wait({task}, timeout=_TICK)
@@ -86,6 +96,18 @@ class TurnDisplay:
                 self._panel.refresh()
             self._view.take(event)
 
+    @asynccontextmanager
+    async def aside(self) -> AsyncIterator[None]:
+        """Show what led to a question, and leave the keys to it while the block runs."""
+        self.show()
+        typed = self._line.typed if self._line is not None else None
+        if typed is None:
+            yield
+            return
+        await typed.line_finished()
+        with typed.suspended():
+            yield
+
     @contextmanager
     def _interrupts(self, task: asyncio.Future[Any]) -> Iterator[asyncio.Event]:
         """Ctrl-C while a task runs: the first cancels it; the event is set by the second, or by a request to end."""
@@ -98,6 +120,8 @@ class TurnDisplay:
                 return
             first = False
             self._view.note("Cancelling; Ctrl-C again leaves.")
+            if self._line is not None and self._line.typed is not None:
+                self._line.typed.recall()
             if not self.loop.cancel():
                 task.cancel()
 

@@ -49,8 +49,8 @@ class View(Protocol):
     def opened(self, loop: AgentLoop, resumed: bool) -> None:
         """Show that a session is open; all that follows is of it. Return nothing, as all methods here."""
 
-    def begin(self) -> None:
-        """Show that work begins."""
+    def begin(self, doing: str = "") -> None:
+        """Show that work begins; `doing` says what it is, where it is no turn."""
 
     def take(self, event: AgentEvent) -> None:
         """Show an event."""
@@ -80,6 +80,7 @@ class _Lines:
         self._thought = ""
         self._compacting: set[str] = set()
         self._paused = False
+        self._doing = ""
         self._started = 0.0
         self._steps = 0
 
@@ -93,8 +94,8 @@ class _Lines:
             about = f"{_counted(calls, 'call')} and {_counted(messages, 'response')}"
             self.note(f"this session was cut off: {about} had not ended. They are closed; nothing is run again.")
 
-    def begin(self) -> None:
-        self.responses, self._kind = [], ""
+    def begin(self, doing: str = "") -> None:
+        self.responses, self._kind, self._doing = [], "", doing
         self._started, self._steps, self._thought = time.monotonic(), 0, ""
 
     def take(self, event: AgentEvent) -> None:
@@ -206,16 +207,18 @@ class _Lines:
 class LiveView(_Lines):
     """The view of a terminal: the answer grows, and below it stands what is under way, with the panel."""
 
-    def __init__(self, screen: Screen, panel: Callable[[], str]) -> None:
+    def __init__(self, screen: Screen, panel: Callable[[int], Text]) -> None:
         super().__init__(screen)
         self._panel = panel
+        self.typed: Callable[[], Sequence[Text]] = list
+        """What was typed ahead, in lines."""
         self._source = ""
         self._running: dict[str, tuple[StoredCall, bool]] = {}
         self._busy = False
 
-    def begin(self) -> None:
+    def begin(self, doing: str = "") -> None:
         """Begin to show work, with the line of the state at the bottom; return nothing."""
-        super().begin()
+        super().begin(doing)
         self._kind = "note"  # the prompt stands above
         self._source, self._busy = "", True
         self._running.clear()
@@ -237,7 +240,7 @@ class LiveView(_Lines):
     def tick(self) -> None:
         """Draw the live lines anew while work goes on; return nothing."""
         if self._busy and not self._paused:
-            self.screen.hold([*self._unfinished(), *self._under_way(), self._status()])
+            self.screen.hold([*self._unfinished(), *self._under_way(), self._status(), *self.typed()])
 
     def say(self, text: str) -> None:
         """Add a piece of the answer; blocks that are finished become lines. Return nothing."""
@@ -275,8 +278,8 @@ class LiveView(_Lines):
         doing = "compacting" if self._compacting else "running" if self._running else "waiting for the model"
         if self._source or self._thought:
             doing = "answering"
-        text = f"{_SPINNER[int(took * 10) % len(_SPINNER)]} {doing} {took:.0f}s · {self._panel()}"
-        return Text(clip(text, self.screen.columns), "dim")
+        head = f"{_SPINNER[int(took * 10) % len(_SPINNER)]} {self._doing or doing} {took:.0f}s · "
+        return Text.assemble((head, "dim"), self._panel(self.screen.columns - cell_len(head)))
 
 
 class PlainView(_Lines):
@@ -349,7 +352,7 @@ class JsonView:
         for name, why in loop.problems:
             self._print("plugin-failed", loop.id, plugin=name, hook="", error=why)
 
-    def begin(self) -> None:
+    def begin(self, doing: str = "") -> None:  # noqa: ARG002 (what is no turn has no line)
         """Forget what was counted for the turn before; return nothing."""
         self._responses = []
         self._compacting.clear()

@@ -14,7 +14,7 @@ from hudkit.cli.checks.self_checks import OTHERS, listened_to, missing_for_daemo
 from hudkit.daemon import client, socket_path
 from hudkit.errors import HudkitError
 from hudkit.hosts.wire import newer
-from hudkit.paths import OWN_FILES
+from hudkit.paths import OWN_FILES, default_data_directory
 
 _OURS = (*dict.fromkeys(kind.pattern.partition("/")[0] for kind in OWN_FILES), "*.sock", "*.sock.lock")
 """What hudkit puts into directories of its own; one that holds anything else is not ours to change."""
@@ -150,7 +150,12 @@ def _private_directories(here: CheckEnvironment) -> tuple[Path, ...]:
 
 
 def _is_ours(directory: Path) -> bool:
-    """Whether a directory holds nothing but what hudkit puts there; an empty one may be anybody's."""
+    """Whether a directory is hudkit's by its name, or holds nothing but what hudkit puts there.
+
+    An empty one with another name may be anybody's.
+    """
+    if directory == default_data_directory():
+        return True
     with os.scandir(directory) as entries:
         names = [entry.name for entry in entries]
     if not names:

@@ -36,6 +36,17 @@ VERIFIED_BYTES = 256 * MIB
 LEAST_FREE = 64 * MIB
 GREET_SECONDS = 2.0
 DAEMON_NEEDS = ("httptools", "starlette", "uvicorn", "uvloop")
+EXTRAS = {
+    "bedrock": "boto3",
+    "custom": "pydantic_monty",
+    "langchain": "langgraph",
+    "mcp": "mcp",
+    "openai-agents": "agents",
+    "pydantic-ai": "pydantic_ai",
+    "session": "anthropic",
+    "telemetry": "opentelemetry",
+}
+"""Extras by the top-level package that only they bring. `google` is not among them: other packages share its name."""
 _OLDEST_PYTHON = (3, 11)
 _FIX = "hudkit doctor --fix"
 OTHERS = 0o077
@@ -196,15 +207,12 @@ def _sections(here: CheckEnvironment) -> Diagnosis:
     return gravest(findings, f"{count} custom sections are sound" if count else "there are no custom sections")
 
 
-def _extras(here: CheckEnvironment) -> Diagnosis:
+def _extras(_: CheckEnvironment) -> Diagnosis:
     missing = missing_for_daemon()
     if missing:
-        used = here.install.manifest.exists()
-        words = f"hudkit[daemon] is not complete: {', '.join(missing)}"
-        return (fail if used else warn)(words, "pip install 'hudkit[daemon]', or uv tool install 'hudkit[daemon]'")
-    if importlib.util.find_spec("genai_prices") is None:
-        return good("daemon; without prices, which know the costs of more models", "pip install 'hudkit[prices]'")
-    return good("daemon and prices")
+        return fail(f"hudkit is not complete: {', '.join(missing)}", "Install hudkit again")
+    installed = [extra for extra, package in EXTRAS.items() if importlib.util.find_spec(package) is not None]
+    return good(", ".join(installed) if installed else "none, and none is needed")
 
 
 SELF_CHECKS = (

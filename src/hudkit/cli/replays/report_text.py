@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from hudkit.cli.replays.costs import Costs
-from hudkit.cli.replays.report import FrameShown, Report, SessionReport, Spread
-from hudkit.cli.replays.survival import CompactionReport
+from hudkit.cli.styles import output_columns
 from hudkit.compose import visible
+from hudkit.tools.cache_text import CACHE_RULES, EPOCH_REASONS
+
+if TYPE_CHECKING:  # who only takes its words, as `show --cache`, does not pay for playing a history
+    from hudkit.cli.replays.costs import Costs
+    from hudkit.cli.replays.report import FrameShown, Report, SessionReport, Spread
+    from hudkit.cli.replays.survival import CompactionReport
 
 WIDTH = 98
 
-CACHES = {"anthropic": "Anthropic's cache rules", "openai": "OpenAI's automatic cache"}
 TRIGGERS = {"auto": "automatic", "manual": "asked for", "overflow": "the window had overflowed"}
-REASONS = {
-    "session": "the session began",
-    "compaction": "a compaction",
-    "undone": "a compaction was undone",
-    "idle": "the cache had expired anyway",
-    "pays": "it saves more than it costs",
-    "budget": "changes outgrew the budget",
-    "density": "another density was asked for",
-    "placement": "another placement was asked for",
-    "anchor": "the message that the base stood behind is gone",
-}
-"""Why an epoch began, in words."""
-
 NOTE_COSTS = (
     "tokens sent: all of the requests; processed: those that no cache gave back. Costs are simulated from the "
     "transcript with list prices, answers included; they are not a bill. Calls that write a summary are left out of "
@@ -54,14 +45,20 @@ class TerminalStyle:
         return f"\x1b[2m{text}\x1b[0m" if self._on else text
 
 
+def report_width() -> int:
+    """Return the columns of a report: 98, or the terminal's where that is narrower."""
+    return min(WIDTH, output_columns(WIDTH))
+
+
 def wrapped(text: str, indent: str = "", hanging: str | None = None) -> list[str]:
-    """Wrap a paragraph at the report's width and return its lines.
+    """Wrap a paragraph at the report's width, or the terminal's where that is less, and return its lines.
 
     `indent` begins the first line, `hanging` the others (default: the same).
     """
     after = indent if hanging is None else hanging
+    width = report_width()
     return textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=after, break_long_words=False, break_on_hyphens=False
+        text, width, initial_indent=indent, subsequent_indent=after, break_long_words=False, break_on_hyphens=False
     )
 
 
@@ -130,17 +127,19 @@ def cost_lines(costs: Sequence[Costs]) -> Iterator[str]:
     if not costs:
         return
     first, *others = costs
-    yield f"  {'input':<12}{'tokens sent':>14}{'processed':>14}{'from cache':>14}{'dollars':>14}{'× no HUD':>12}"
+    cell = 14 if report_width() == WIDTH else 12
+    heads = ("tokens sent", "processed", "from cache", "dollars")
+    yield f"  {'input':<12}{''.join(f'{head:>{cell}}' for head in heads)}{'× no HUD':>{cell - 2}}"
     for variant in first.variants:
         yield (
-            f"  {variant.variant:<12}{variant.input_tokens:>14,}{variant.processed:>14,}{variant.hit_ratio:>14.0%}"
-            f"{_dollars(variant.dollars):>14}{variant.times_dollars:>12.2f}"
+            f"  {variant.variant:<12}{variant.input_tokens:>{cell},}{variant.processed:>{cell},}"
+            f"{variant.hit_ratio:>{cell}.0%}{_dollars(variant.dollars):>{cell}}{variant.times_dollars:>{cell - 2}.2f}"
         )
-    yield f"  ({CACHES.get(first.cache, first.cache)}; prices of {first.model}, {first.source})"
+    yield f"  ({CACHE_RULES.get(first.cache, first.cache)}; prices of {first.model}, {first.source})"
     for cost in others:
         ratios = ", ".join(f"{variant.variant} × {variant.times_dollars:.2f}" for variant in cost.variants[1:])
         dollars = _dollars(cost.variants[0].dollars)
-        yield f"  {CACHES.get(cost.cache, cost.cache)}, {cost.model}: no HUD {dollars}, {ratios}"
+        yield f"  {CACHE_RULES.get(cost.cache, cost.cache)}, {cost.model}: no HUD {dollars}, {ratios}"
 
 
 def _compaction_lines(compaction: CompactionReport) -> Iterator[str]:
@@ -187,12 +186,12 @@ def layer_lines(frame: FrameShown, ink: TerminalStyle, *, most: int | None = Non
         yield from boxed(frame.tail)
 
 
-def boxed(text: str, width: int = WIDTH) -> Iterator[str]:
+def boxed(text: str) -> Iterator[str]:
     """Yield the lines of a text as it is, with a bar at their left; longer lines are wrapped."""
     for line in text.rstrip("\n").split("\n"):
         hanging = "  " if line.startswith("- ") else ""
         pieces = textwrap.wrap(
-            line, width - 4, subsequent_indent=hanging, break_on_hyphens=False, drop_whitespace=True
+            line, report_width() - 4, subsequent_indent=hanging, break_on_hyphens=False, drop_whitespace=True
         )
         for piece in pieces or [""]:
             yield f"  │ {piece}".rstrip()
@@ -204,7 +203,7 @@ def _epoch_lines(session: SessionReport) -> Iterator[str]:
     for epoch in session.epochs:
         yield (
             f"  {epoch.from_turn:<10}{epoch.calls:>7}{epoch.deltas:>8}{epoch.base_tokens:>8}{epoch.again:>8,}   "
-            f"{epoch.density:<9} {REASONS.get(epoch.reason, epoch.reason)}"
+            f"{epoch.density:<9} {EPOCH_REASONS.get(epoch.reason, epoch.reason)}"
         )
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from hudkit.cli.replays.costs import Costs
 from hudkit.cli.replays.report import FrameShown, Report, SessionReport
-from hudkit.cli.replays.report_text import TerminalStyle, cost_lines, layer_lines, wrapped
+from hudkit.cli.replays.report_text import TerminalStyle, cost_lines, layer_lines, report_width, wrapped
 from hudkit.cli.replays.requests import ANCHORED, IN_SYSTEM
 from hudkit.cli.replays.survival import CompactionReport
 
@@ -37,7 +37,8 @@ def story_lines(report: Report, ink: TerminalStyle, commands: Sequence[tuple[str
     yield ""
     yield ink.head("Next")
     for command, words in commands:
-        yield f"  {command:<60}  {words}"
+        line = f"  {command:<60}  {words}"
+        yield line if len(line) <= report_width() else f"  {command}\n    {words}"
 
 
 def calm_frame(frames: Sequence[FrameShown]) -> FrameShown:

@@ -10,33 +10,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, progress_bar
-from hudkit.cli.rooms import file_argument, world_argument
-from hudkit.cli.rooms.worlds import agent_of, plural, reading, whole_number
+from hudkit.cli.rooms.worlds import agent_of, plural, reading
 from hudkit.errors import ConfigError
 from hudkit.rooms.world_export import json_lines, transcript_lines
 
-FORMATS = {"text": transcript_lines, "jsonl": json_lines}
+_FORMATS = {"text": transcript_lines, "jsonl": json_lines}
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--format", choices=FORMATS, default="text", help="a transcript, or one JSON object per event"
-    )
-    parser.add_argument("--room", metavar="ROOM", help="only this room (its agent's number or name)")
-    parser.add_argument("--until", type=whole_number, metavar="SEQ", help="up to this event (default: the last)")
-    file_argument(parser, "--output", "where to write it (default: the standard output)")
-    world_argument(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     if args.json and args.output is None:
         raise ConfigError("--json is about a file that was written", hint="Add --output, or use --format jsonl")
     with reading(args.world) as world_log, progress_bar() as progress:
         room = agent_of(world_log.world, args.room).id if args.room is not None else None
         last = world_log.world.seq if args.until is None else world_log.check_seq(args.until)
-        lines = FORMATS[args.format](world_log.events(upto=last), room)
+        lines = _FORMATS[args.format](world_log.events(upto=last), room)
         count = 0
         with _written(args.output) as file:
             for count, line in enumerate(lines, 1):
@@ -47,9 +36,6 @@ def _run(args: argparse.Namespace) -> int:
         facts = {"file": str(args.output), "lines": count, "events": last}
         print(as_json({"schema": SCHEMA, **facts}) if args.json else f"{plural(count, 'line')} in {args.output}")
     return 1 if any(seq <= last for seq in world_log.damaged) else 0
-
-
-COMMAND = CliCommand("hudkit rooms export --format jsonl --output island.jsonl", _arguments, _run)
 
 
 @contextlib.contextmanager

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from hudkit.cli import CliCommand
-from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.new import check_free, print_created, removed_unless_finished
-from hudkit.cli.rooms.worlds import path_of, reading, whole_number
+from hudkit.cli.rooms.worlds import path_of, reading
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NEW", help="the new world's name or file")
-    parser.add_argument(
-        "--at", type=whole_number, metavar="SEQ", help="the last event of the common past (default: the last)"
-    )
-    world_argument(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     path = path_of(args.name)
     check_free(path)
     with (
@@ -29,6 +20,3 @@ def _run(args: argparse.Namespace) -> int:
         past = {"forked_from": world_log.world.name, "forked_at": forked.world.seq if args.at is None else args.at}
         print_created(forked, path, as_facts=args.json, past=past)
     return 0
-
-
-COMMAND = CliCommand("hudkit rooms fork --at 120 what-if", _arguments, _run)

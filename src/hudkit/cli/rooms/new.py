@@ -11,57 +11,33 @@ from typing import Any
 
 import msgspec
 
-from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
-from hudkit.cli.rooms import file_argument
 from hudkit.cli.rooms.prompts import check_room
-from hudkit.cli.rooms.worlds import FIRST, path_of, plural, worlds_directory
+from hudkit.cli.rooms.worlds import path_of, plural, worlds_directory
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.stores.sqlite_files import DATABASE_SUFFIXES, companion_path
+from hudkit.rooms import FIRST_WORLD
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL
 from hudkit.rooms.prompts import load_prompts, write_prompts
-from hudkit.rooms.world_file import MAX_SEED, WorldFile, island_world, populate_world, read_world_file
+from hudkit.rooms.world_file import WorldFile, island_world, populate_world, read_world_file
 from hudkit.rooms.world_log import WorldLog
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help=f"the world's name or file (default: {FIRST})")
-    file_argument(parser, "--file", "a TOML file that says who is there (default: the world that comes with hudkit)")
-    parser.add_argument(
-        "--prompts", type=Path, metavar="DIR", help="a folder of prompts to use instead of hudkit's own"
-    )
-    parser.add_argument(
-        "--write-prompts", type=Path, metavar="DIR", help="only copy hudkit's prompts to this folder, for editing"
-    )
-    parser.add_argument(
-        "--model",
-        metavar="NAME",
-        help=f"the model of the agents, as provider:name (default: what the founding says, else {IMPROVISER_LABEL})",
-    )
-    parser.add_argument(
-        "--seed", type=_seed, metavar="N", help="the seed of all random choices (default: the file's)"
-    )
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     if args.write_prompts is not None:
         written = write_prompts(args.write_prompts)
         facts = {"schema": SCHEMA, "written": [str(path) for path in written]}
         print(as_json(facts) if args.json else f"{len(written)} prompts written to {args.write_prompts}")
         return 0
     founding = read_world_file(args.file) if args.file is not None else island_world()
-    path = path_of(args.name or founding.name or FIRST)
+    path = path_of(args.name or founding.name or FIRST_WORLD)
     with create_world(
         path, founding, model=args.model, prompts=args.prompts, seed=args.seed, file=args.file
     ) as world_log:
         print_created(world_log, path, as_facts=args.json)
     return 0
-
-
-COMMAND = CliCommand(
-    "hudkit rooms new harbour --file harbour.toml --model anthropic:claude-haiku-4-5", _arguments, _run
-)
 
 
 def create_world(
@@ -80,7 +56,7 @@ def create_world(
     if model is not None:
         check_model(model)
         founding = _thinking_with(founding, model)
-    where = str(file) if file is not None else f"{FIRST}.toml"
+    where = str(file) if file is not None else f"{FIRST_WORLD}.toml"
     texts = load_prompts(prompts)
     check_free(path)
     settings: dict[str, Any] = {
@@ -102,7 +78,7 @@ def create_world(
 
 
 def _name(founding: WorldFile, path: Path) -> str:
-    return path.stem if founding.name in ("", FIRST) else founding.name
+    return path.stem if founding.name in ("", FIRST_WORLD) else founding.name
 
 
 def check_model(name: str) -> str:
@@ -134,12 +110,6 @@ def removed_unless_finished(path: Path) -> Iterator[None]:
         for suffix in DATABASE_SUFFIXES:
             companion_path(path, suffix).unlink(missing_ok=True)
         raise
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal() or int(text) > MAX_SEED:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a seed; give a whole number from 0 to {MAX_SEED}")
-    return int(text)
 
 
 def print_created(world_log: WorldLog, path: Path, *, as_facts: bool, past: Mapping[str, Any] | None = None) -> None:

@@ -6,9 +6,7 @@ import argparse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
-from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.worlds import picked, plural, reading, time_of, with_patience
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
@@ -20,16 +18,8 @@ from hudkit.rooms.world import World
 from hudkit.rooms.world_log import WorldLog
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    does = parser.add_mutually_exclusive_group()
-    does.add_argument(
-        "--write", type=Path, metavar="DIR", help="write them to files in this folder; existing files stay"
-    )
-    does.add_argument("--read", type=Path, metavar="DIR", help="from now on, use the prompts of this folder")
-    world_argument(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     if args.read is not None:
         _read(args.read, args)
         return 0
@@ -43,9 +33,6 @@ def _run(args: argparse.Namespace) -> int:
         else:
             _show(world_log, as_facts=args.json)
     return 0
-
-
-COMMAND = CliCommand("hudkit rooms prompts --write my-prompts", _arguments, _run)
 
 
 def check_room(world: World) -> None:

@@ -6,10 +6,9 @@ import argparse
 
 import msgspec
 
-from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, progress_bar
-from hudkit.cli.rooms import world_argument
 from hudkit.cli.rooms.worlds import plural, reading
+from hudkit.cli.styles import print_lines
 from hudkit.compose import visible
 from hudkit.rooms.world_replay import ReplayReport
 from hudkit.rooms.world_replay import replay_log as play_again
@@ -18,22 +17,15 @@ SHOWN = 10
 """Differences that are listed."""
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    world_argument(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     with reading(args.world) as world_log, progress_bar() as progress:
         report = play_again(world_log, progress)
     if args.json:
         print(as_json({"schema": SCHEMA, "sound": report.sound, **msgspec.to_builtins(report)}))
     else:
-        for line in _lines(report):
-            print(visible(line))
+        print_lines(map(visible, _lines(report)))
     return 0 if report.sound else 1
-
-
-COMMAND = CliCommand("hudkit rooms replay --json", _arguments, _run)
 
 
 def _lines(report: ReplayReport) -> list[str]:

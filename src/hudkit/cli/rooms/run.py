@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import re
 import signal
 import sys
 from collections import Counter
@@ -13,13 +12,13 @@ from typing import Any
 
 import msgspec
 
-from hudkit.cli import CliCommand
-from hudkit.cli.common import SCHEMA, as_json, progress_bar
-from hudkit.cli.rooms import world_argument
+from hudkit.cli.common import SCHEMA, as_json, progress_bar, user_settings
 from hudkit.cli.rooms.new import check_model, create_world
-from hudkit.cli.rooms.worlds import FIRST, known, open_world, path_of, picked, plural, time_of
+from hudkit.cli.rooms.worlds import known, open_world, path_of, picked, plural, time_of
+from hudkit.cli.styles import WORLD_STYLES, print_lines
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
+from hudkit.rooms import FIRST_WORLD
 from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, open_players
@@ -34,36 +33,9 @@ LOOK = 0.2
 DEFAULT = 600.0
 """Seconds that a world is played where nothing else is said."""
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    long = parser.add_mutually_exclusive_group()
-    long.add_argument("--beats", type=_beats, metavar="N", help="until this many beats have begun and ended")
-    long.add_argument(
-        "--for",
-        dest="long",
-        type=_seconds,
-        metavar="TIME",
-        help="for this much of the world's time: 90s, 10m (default), 2h",
-    )
-    parser.add_argument("--fast", action="store_true", help="do not wait: the world's time jumps to the next event")
-    parser.add_argument("--quiet", action="store_true", help="print only the summary")
-    play_arguments(parser)
-
-
-def play_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every operation that plays a world to a parser."""
-    parser.add_argument("--model", metavar="NAME", help="the model for all agents from now on, as provider:name")
-    for name, what in (("requests", "requests"), ("tokens", "tokens (input and output)")):
-        words = f"how many {what} each model may use per minute (default: no limit)"
-        parser.add_argument(f"--{name}-a-minute", type=_at_least_one, default=0, metavar="N", help=words)
-    parser.add_argument("--resume", action="store_true", help="resume a paused world")
-    world_argument(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     with open_played_world(args) as world_log:
         if all(agent.retired for agent in world_log.world.agents.values()):
             raise ConfigError("nobody lives in this world", hint="hudkit rooms serve: agents are made on its page")
@@ -78,12 +50,8 @@ def _run(args: argparse.Namespace) -> int:
     else:
         if world_run.prints:
             print()
-        for line in _lines(facts, stopped):
-            print(visible(line))
+        print_lines(map(visible, _lines(facts, stopped)), WORLD_STYLES)
     return 130 if stopped == "interrupted" else 0
-
-
-COMMAND = CliCommand("hudkit rooms run --beats 200 --fast", _arguments, _run)
 
 
 def open_played_world(args: argparse.Namespace) -> WorldLog:
@@ -94,8 +62,8 @@ def open_played_world(args: argparse.Namespace) -> WorldLog:
     if args.model is not None:
         check_model(args.model)
     if args.world is None and not known():
-        path = path_of(FIRST)
-        print(f"hudkit rooms: a new world, {FIRST}, in {path}", file=sys.stderr)
+        path = path_of(FIRST_WORLD)
+        print(f"hudkit rooms: a new world, {FIRST_WORLD}, in {path}", file=sys.stderr)
         world_log = create_world(path, island_world(), model=args.model)
     else:
         world_log = open_world(picked(args.world))
@@ -110,8 +78,14 @@ def open_played_world(args: argparse.Namespace) -> WorldLog:
 
 
 def model_quotas(args: argparse.Namespace) -> dict[str, ModelQuota]:
-    """Return what every model may be asked for. The improviser is no model: it never waits."""
-    return {ANY_MODEL: ModelQuota(args.requests_a_minute, args.tokens_a_minute)}
+    """Return what every model may be asked for: by the options, else by the user's settings.
+
+    The improviser is no model: it never waits.
+    """
+    limits = user_settings("rooms").rooms
+    requests = args.requests_a_minute or limits.requests_per_minute
+    tokens = args.tokens_a_minute or limits.tokens_per_minute
+    return {ANY_MODEL: ModelQuota(requests, tokens, limits.concurrent_requests)}
 
 
 def thinkers_text(world_log: WorldLog) -> str:
@@ -225,8 +199,7 @@ class _WorldRun:
         if self.prints:
             for event, what in self.world_log.events(self.printed):
                 self.printed = event.seq
-                for line in self._writer.lines(event, what):
-                    print(line)
+                print_lines(self._writer.lines(event, what), WORLD_STYLES)
             sys.stdout.flush()
 
 
@@ -262,23 +235,3 @@ def _words(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{seconds:.0f} s"
-
-
-def _at_least_one(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a limit; give a whole number from 1")
-    return int(text)
-
-
-def _beats(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of beats; give a whole number from 1")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    match = _DURATION.fullmatch(text.strip())
-    seconds = float(match[1]) * _UNITS[match[2] or "s"] if match else 0.0
-    if seconds <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a length of time; try 90s, 10m or 2h")
-    return seconds

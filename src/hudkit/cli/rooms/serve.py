@@ -7,10 +7,8 @@ import asyncio
 import signal
 from pathlib import Path
 
-from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json, log_to_stderr
-from hudkit.cli.rooms import file_argument
-from hudkit.cli.rooms.run import model_quotas, open_played_world, play_arguments, thinkers_text
+from hudkit.cli.rooms.run import model_quotas, open_played_world, thinkers_text
 from hudkit.cli.rooms.worlds import plural, worlds_directory
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
@@ -23,19 +21,8 @@ TOKEN = "page-token"
 """The file of the page's token, beside the worlds."""
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--host", default="127.0.0.1", metavar="HOST", help="a loopback address: 127.0.0.1 (default) or ::1"
-    )
-    parser.add_argument("--port", type=int, default=0, metavar="PORT", help="the port (default: one that is free)")
-    file_argument(
-        parser, "--token-file", "the file with the login token (default: beside the worlds, created on first use)"
-    )
-    parser.add_argument("--paused", action="store_true", help="start paused")
-    play_arguments(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     # The page needs a web server, which is in the extra `rooms`; the other operations do without it.
     from hudkit.rooms.page.page_context import PageContext
     from hudkit.rooms.page.server import serve_page
@@ -61,9 +48,6 @@ def _run(args: argparse.Namespace) -> int:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         asyncio.run(serve_page(context, token, host=args.host, port=args.port, say=say))
     return 0
-
-
-COMMAND = CliCommand(example="hudkit rooms serve --port 8700", arguments=_arguments, run=_run)
 
 
 def _directory(file: Path) -> None:

@@ -9,17 +9,23 @@ from typing import Any
 
 import msgspec
 
-from hudkit.cli import CliCommand
 from hudkit.cli.common import SCHEMA, as_json
-from hudkit.cli.rooms import world_argument
-from hudkit.cli.rooms.worlds import agent_of, open_world, picked, plural, time_of, whole_number
+from hudkit.cli.rooms.worlds import agent_of, open_world, picked, plural, time_of
+from hudkit.cli.styles import (
+    HUD_STYLES,
+    WORLD_STYLES,
+    on_terminal,
+    print_code,
+    print_lines,
+    print_markdown,
+    print_table,
+)
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError
 from hudkit.rooms.actions.agent_actions import knowledge_tokens
 from hudkit.rooms.hud import CachedRenderer, as_markdown, build_agent_hud
 from hudkit.rooms.world import AgentState, World
 
-FORMATS = ("json", "compact", "toon", "markdown")
 FACTS = ("agent", "composed_at", "format", "tokens", "limit", "digest", "stable", "document", "sections", "omitted")
 """What is said of a HUD besides its text."""
 _JSON_NAMES = {"composed_at": "at"}
@@ -27,14 +33,8 @@ LAST = 8
 """Messages that are shown of a world."""
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agent", nargs="?", metavar="AGENT", help="show the HUD of this agent (number or name)")
-    parser.add_argument("--format", choices=FORMATS, help="how its HUD is written (default: as the agent gets it)")
-    parser.add_argument("--at", type=whole_number, metavar="SEQ", help="as it was after this event (default: now)")
-    world_argument(parser)
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out and return its exit code."""
     if args.format is not None and args.agent is None:
         raise ConfigError("--format is how a HUD is written", hint="Name an agent")
     path = picked(args.world)
@@ -46,12 +46,8 @@ def _run(args: argparse.Namespace) -> int:
         elif args.json:
             print(as_json({"schema": SCHEMA, "file": str(path), "now": now, **_facts(world)}))
         else:
-            for line in _lines(world, str(path), now):
-                print(visible(line))
+            _print_world(world, str(path), now)
     return 1 if any(seq <= world.seq for seq in world_log.damaged) else 0
-
-
-COMMAND = CliCommand("hudkit rooms show Maren --format markdown", _arguments, _run)
 
 
 def _hud(world: World, agent: AgentState, now: int, args: argparse.Namespace) -> None:
@@ -63,11 +59,15 @@ def _hud(world: World, agent: AgentState, now: int, args: argparse.Namespace) ->
         facts = msgspec.to_builtins({_JSON_NAMES.get(name, name): getattr(seen, name) for name in FACTS})
         print(as_json({"schema": SCHEMA, "seq": world.seq, **facts, "text": text}))
         return
-    print(visible(text, breaks=True))
+    if args.format == "markdown":
+        print_markdown(visible(text, breaks=True) + "\n", HUD_STYLES)
+    else:
+        print_code(visible(text, breaks=True), "json" if text.startswith("{") else "")
     for omission in seen.omitted:
-        print(visible(f"(left out: {omission.section}: {omission.count} {omission.what}, {omission.why})"))
+        left_out = f"(left out: {omission.section}: {omission.count} {omission.what}, {omission.why})"
+        print_lines((visible(left_out),), HUD_STYLES)
     line = f"-- {agent.name} ({agent.id}), event {world.seq}: {seen.tokens:,} of {seen.limit:,} tokens, {seen.format}"
-    print(visible(f"\n{line}".strip()))
+    print_lines((visible(f"\n{line}".strip()),), HUD_STYLES)
 
 
 def _facts(world: World) -> dict[str, Any]:
@@ -78,7 +78,23 @@ def _facts(world: World) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in left} | {"said": len(world.messages)}
 
 
-def _lines(world: World, file: str, now: int) -> Iterator[str]:
+def _print_world(world: World, file: str, now: int) -> None:
+    """Print a world in short; the table of its agents is as wide as the terminal."""
+    print_lines(map(visible, _head(world, file, now)), WORLD_STYLES)
+    rows = [_row(world, agent, now) for agent in world.agents.values()]
+    if on_terminal():
+        print_table(_COLUMNS, rows, _WIDE, ("cyan", "bold"))
+    else:
+        print_lines(map(visible, _table(_COLUMNS, rows)))
+    print_lines(map(visible, _foot(world)), WORLD_STYLES)
+
+
+_COLUMNS = ("id", "name", "kind", "model", "every", "beats", "memory", "in rooms", "")
+_WIDE = _COLUMNS.index("model")
+"""The column that is cut where the terminal is narrow."""
+
+
+def _head(world: World, file: str, now: int) -> Iterator[str]:
     state = f"paused: {world.paused}" if world.paused is not None else f"open, time x {world.speed:g}"
     yield f"{world.name}: {state}; {_time(now)}"
     messages = [message for message in world.messages.values() if message.kind == "text"]
@@ -88,12 +104,11 @@ def _lines(world: World, file: str, now: int) -> Iterator[str]:
     yield ", ".join(plural(*count) for count in counts) + spent
     yield file
     yield ""
-    agents = list(world.agents.values())
-    yield from _table(
-        ("id", "name", "kind", "model", "every", "beats", "memory", "in rooms", ""),
-        [_row(world, agent, now) for agent in agents],
-    )
+
+
+def _foot(world: World) -> Iterator[str]:
     yield ""
+    messages = [message for message in world.messages.values() if message.kind == "text"]
     for room in world.rooms.values():
         if room.billboard:
             yield f"room {room.id}, {world.agents[room.id].name}: {shorten(room.billboard, 90)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import shlex
 from collections.abc import Callable, Iterable
@@ -19,9 +18,6 @@ from hudkit.paths import data_directory
 from hudkit.rooms.scheduler.clocks import Clock, RealClock, WorldTime
 from hudkit.rooms.world import AgentState, World
 from hudkit.rooms.world_log import WorldLog
-
-FIRST = "island"
-"""The name of the world that comes with hudkit."""
 
 TRIES = 20
 """How often to try again where another process wrote first."""
@@ -111,13 +107,6 @@ def agent_of(world: World, word: str) -> AgentState:
 def plural(number: int, noun: str) -> str:
     """Return a count with its noun: `1 agent`, `2 agents`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def whole_number(text: str) -> int:
-    """Read the number that an option takes and return it. Raises `ArgumentTypeError`."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number; give a whole number from 0")
-    return int(text)
 
 
 def with_patience(do: Callable[[], V]) -> V:

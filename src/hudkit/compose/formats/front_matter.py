@@ -1,7 +1,4 @@
-"""Read the front matter of a definition (an agent, a command, a skill, a section), which stands between `---` lines.
-
-It is read by a small reader of our own, because such files need little of YAML, and a full reader of it is slow and
-has run code:
+"""Read the front matter of a definition (an agent, a command, a skill, a section): YAML between `---` lines.
 
     ---
     description: "Reviews a change"      ->  {"description": "Reviews a change", "tools": ["read", "grep"],
@@ -11,34 +8,48 @@ has run code:
     ---
     You review.                          ->  the body
 
-It knows `key: value`, quoted text, numbers, true and false, `[a, b]`, `- item` lists, folded and literal blocks, and
-mappings by indentation. What is stranger is a `ConfigError` that names the line.
+It is YAML 1.2 as other tools read it: `no` and `on` are words, a date is text. PyYAML parses it, and constructs plain
+data only. Aliases, tags and keys that come twice are refused.
+
+Files of real users have lines that are no YAML, and mean one thing only: `description: Use this: it helps`,
+`argument-hint: [file] [mode]`, `*: ask`. Where YAML stops at such a line, what stands behind its first colon is taken
+as text.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError
 
+if TYPE_CHECKING:
+    from yaml import MappingNode, Node
+
 _MAX_LINES = 400
-_MAX_LEVELS = 6
+_MAX_LEVELS = 12
 _MAX_LINE = 1_000
 
-_KEY = re.compile(r"^(\"[^\"]*\"|'[^']*'|[^\s#:'\"-][^:]*?|\*+|-[^\s:][^:]*?)\s*:(?:\s+(.*))?$")
-_NUMBER = re.compile(r"^-?\d{1,15}(\.\d{1,15})?$")
-_CONSTANTS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
-
-_Line = tuple[int, int, str]
-"""Its number in the file, its indentation, its text."""
+_TAG = "tag:yaml.org,2002:"
+_NUMBERS = {
+    "int": re.compile(r"[-+]?[0-9]+$"),
+    "float": re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$"),
+}
+_WORDS = {
+    "null": re.compile(r"(?:~|null|Null|NULL|)$"),
+    "bool": re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"),
+}
+_PLAIN_LINE = re.compile(r"^(\s*(?:- )?)(\*+|[^\s:#'\"\[\]{}|>&!%@`,][^:]*?)\s*:\s+(.*\S)\s*$")
+"""`key: text`: what stands before the key, the key, and the text."""
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """Return the settings and the body of a file; no settings where it does not begin with `---`.
 
-    Raises `ConfigError`.
+    Raises `ConfigError` with the line, and what would be right.
     """
     text = text.replace("\r\n", "\n")
     # no front matter is no fault: such a file is all body
@@ -48,90 +59,120 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     end = next((index for index, line in enumerate(lines[1 : _MAX_LINES + 1], 1) if line.rstrip() == "---"), 0)
     if not end:
         raise ConfigError("the front matter has no end", hint=f"End it with --- within {_MAX_LINES} lines")
-    # bounded before anything is parsed: patterns below are linear in a line, and lines are short
+    # bounded before anything is parsed
     long = next((index for index, line in enumerate(lines[1:end], 2) if len(line) > _MAX_LINE), 0)
     if long:
         raise ConfigError(f"line {long} of the front matter has more than {_MAX_LINE:,} characters")
-    numbered = [
-        (number, len(line) - len(line.lstrip(" ")), line.strip())
-        for number, line in enumerate(lines[1:end], 2)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    value, rest = _mapping(numbered, 0)
-    if rest:
-        raise _unreadable_line(rest[0])
-    return value, "\n".join(lines[end + 1 :]).strip("\n")
+    return _read_yaml(lines[1:end]), "\n".join(lines[end + 1 :]).strip("\n")
 
 
-def _mapping(lines: list[_Line], level: int) -> tuple[dict[str, Any], list[_Line]]:
-    settings: dict[str, Any] = {}
-    # the first line sets the indentation of its mapping; what stands deeper belongs to the key above it
-    indent = lines[0][1] if lines else 0
-    if level > _MAX_LEVELS:
-        raise _unreadable_line(lines[0])
-    while lines and lines[0][1] == indent:
-        match = _KEY.match(lines[0][2])
-        if match is None or lines[0][2].startswith("- "):
-            raise _unreadable_line(lines[0])
-        head, lines = lines[0], lines[1:]
-        key, value = _unquoted(match[1]), (match[2] or "").strip()
+def _read_yaml(lines: list[str]) -> dict[str, Any]:
+    """Return the mapping that some lines are; a line at which YAML stops is tried once more as `key: "text"`."""
+    # Imported late: it takes 0.04 s, and most processes read no definition.
+    from yaml import YAMLError
+
+    # The lines as they are given to the parser.
+    tried = list(lines)
+    while True:
+        try:
+            return _parse(tried, lines)
+        except YAMLError as error:
+            mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+            number = min(mark.line if mark is not None else 0, len(lines) - 1)
+            # The parser tells of some mistakes only behind the line, and behind empty ones.
+            while number and not lines[number].strip():
+                number -= 1
+            reason = getattr(error, "problem", None) or "it has a character that YAML does not know"
+            places = [place for place in (number, number - 1) if place >= 0]
+            place = next((place for place in places if _quoted(tried[place]) not in ("", tried[place])), None)
+            if place is None:
+                raise _unreadable_line(number, lines, reason) from None
+            tried[place] = _quoted(tried[place])
+
+
+def _quoted(line: str) -> str:
+    """Return a line with its text in quotes; empty where it is no `key: text`, or where the text has quotes."""
+    match = _PLAIN_LINE.match(line)
+    if match is None or match[3][0] in "\"'|>":
+        return ""
+    return f"{match[1]}{json.dumps(match[2], ensure_ascii=False)}: {json.dumps(match[3], ensure_ascii=False)}"
+
+
+def _parse(lines: list[str], source: list[str]) -> dict[str, Any]:
+    from yaml import AliasEvent, CollectionEndEvent, CollectionStartEvent, MappingNode, compose, parse
+
+    text = "\n".join(lines) + "\n"
+    level = 0
+    # The events first: they come without recursion, so that nesting is bounded before anything recurses.
+    for event in parse(text, Loader=_loader()):
+        level += isinstance(event, CollectionStartEvent)
+        level -= isinstance(event, CollectionEndEvent)
+        if level > _MAX_LEVELS:
+            raise _unreadable_line(event.start_mark.line, source, f"it is nested more than {_MAX_LEVELS} levels deep")
+        if isinstance(event, AliasEvent):
+            raise _unreadable_line(event.start_mark.line, source, "aliases are not read")
+    root = compose(text, Loader=_loader())
+    if root is None:
+        return {}
+    if not isinstance(root, MappingNode):
+        raise _unreadable_line(root.start_mark.line, source, "it is no `key: value`")
+    return _mapping(root, source)
+
+
+def _mapping(node: MappingNode, source: list[str]) -> dict[str, Any]:
+    from yaml import ScalarNode
+
+    values: dict[str, Any] = {}
+    for key, value in node.value:
+        if not isinstance(key, ScalarNode):
+            raise _unreadable_line(key.start_mark.line, source, "a key is a word")
         # YAML takes the last of two; here two permissions tables would silently become one
-        if key in settings:
-            raise ConfigError(f"line {head[0]} of the front matter has {_quote_line(key)} again")
-        below = bool(lines) and lines[0][1] > indent
-        # YAML lets a list stand at the indentation of its key, or deeper
-        listed = bool(lines) and lines[0][1] >= indent and lines[0][2].startswith("- ")
-        if value in ("|", ">", "|-", ">-"):
-            block = []
-            while lines and lines[0][1] > indent:
-                block.append(lines[0][2])
-                lines = lines[1:]
-            settings[key] = ("\n" if value[0] == "|" else " ").join(block)
-        elif value:
-            settings[key] = _scalar(value, head)
-        elif listed:
-            settings[key] = []
-            inner = lines[0][1]
-            while lines and lines[0][1] == inner and lines[0][2].startswith("- "):
-                settings[key].append(_scalar(lines[0][2][2:].strip(), lines[0]))
-                lines = lines[1:]
-        elif below:
-            settings[key], lines = _mapping(lines, level + 1)
-        else:
-            settings[key] = None
-    if lines and lines[0][1] > indent:
-        raise _unreadable_line(lines[0])
-    return settings, lines
+        if key.value in values:
+            line = key.start_mark.line + 2
+            raise ConfigError(f"line {line} of the front matter has {_quote_line(key.value)} again")
+        values[key.value] = _plain(value, source)
+    return values
 
 
-def _scalar(text: str, line: _Line) -> Any:
-    if text[0] == "[":
-        if not text.endswith("]"):
-            raise _unreadable_line(line)
-        return [_scalar(item.strip(), line) for item in text[1:-1].split(",") if item.strip()]
-    if text[0] in "\"'":
-        if len(text) < 2 or text[-1] != text[0]:
-            raise _unreadable_line(line)
-        return _unquoted(text)
-    # flow mappings, anchors, aliases and tags: the parts of YAML that are not read
-    if text[0] in "{&*!|>%@`":
-        raise _unreadable_line(line)
-    # a comment needs white space before it: `C#` is a word
-    text = re.sub(r"\s+#.*$", "", text)
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if _NUMBER.match(text):
-        return float(text) if "." in text else int(text)
-    return text
+def _plain(node: Node, source: list[str]) -> Any:
+    """Return a node as plain data. Raises `ConfigError` for a tag that stands for anything else."""
+    from yaml import MappingNode, SequenceNode
+
+    kind = node.tag.removeprefix(_TAG)
+    if isinstance(node, MappingNode) and kind == "map":
+        return _mapping(node, source)
+    if isinstance(node, SequenceNode) and kind == "seq":
+        return [_plain(item, source) for item in node.value]
+    text = node.value
+    if kind == "str":
+        return text
+    if kind in _WORDS and _WORDS[kind].match(text):
+        return text.lower() == "true" if kind == "bool" else None
+    if kind in _NUMBERS and _NUMBERS[kind].match(text):
+        return int(text) if kind == "int" else float(text)
+    raise _unreadable_line(node.start_mark.line, source, "tags are not read")
 
 
-def _unquoted(text: str) -> str:
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+@cache
+def _loader() -> Any:
+    """Return a loader with the words and numbers of YAML 1.2: libyaml's where it is there."""
+    import yaml
+
+    class FrontMatterLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        """PyYAML's own is of YAML 1.1, in which `no` is false and 12:30 a number."""
+
+        yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (the name is PyYAML's)
+
+    for kind, pattern in (_WORDS | _NUMBERS).items():
+        FrontMatterLoader.add_implicit_resolver(_TAG + kind, pattern, None)
+    return FrontMatterLoader
 
 
-def _unreadable_line(line: _Line) -> ConfigError:
+def _unreadable_line(index: int, source: list[str], reason: str) -> ConfigError:
+    line = source[index].strip() if source else ""
     return ConfigError(
-        f"line {line[0]} of the front matter cannot be read: {_quote_line(line[2])}", hint='Write `key: "value"`'
+        f"line {index + 2} of the front matter cannot be read: {_quote_line(line)}",
+        hint=f'{reason[0].upper()}{reason[1:]}. Write `key: "value"`, as YAML',
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from hudkit.compose.formats.columns import align_rows, restore_rows
 from hudkit.compose.formats.plain import Path, Plain, check, refused, same
-from hudkit.errors import ConfigError, FormatError
+from hudkit.errors import FormatError
 
 _NAME = "toon"
 
@@ -28,8 +28,7 @@ def encode(value: object, *, even: bool = False) -> str:
     """Return the TOON text of plain data, indented by two spaces, commas as delimiter, no line break at the end.
 
     With `even`, rows that lack keys are aligned first (`columns.align_rows`), so that more arrays are tables; read it
-    back with `even` too. Raises `FormatError` for what is no plain data, or cannot be said; `ConfigError` without the
-    library.
+    back with `even` too. Raises `FormatError` for what is no plain data, or cannot be said.
     """
     library = _library()
     check(value, _NAME)
@@ -60,10 +59,9 @@ def decode(text: str, *, even: bool = False) -> Plain:
 
 
 def _library() -> Any:
-    try:
-        import toon_format
-    except ImportError:
-        raise ConfigError("TOON needs the package toon-format", hint="pip install 'hudkit[formats]'") from None
+    # Imported at the first use: most processes write no TOON.
+    import toon_format
+
     return toon_format
 
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from markdown_it.common.normalize_url import normalizeLink
-
 # A sign counts as a part of the URL only where a letter or a digit follows: full stops and the like end a sentence.
 _WITHIN = r"[./%?=#:@,+-](?=[A-Za-z0-9])|&(?=[A-Za-z0-9])(?![A-Za-z0-9#]*;)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])"
 _REST = rf"(?:[A-Za-z0-9]|{_WITHIN})*+/?+"
@@ -61,4 +59,6 @@ def is_refused(href: str) -> bool:
 
 def normalize_url(href: str) -> str:
     """Return a destination as a reader gives it: what a URL cannot hold is percent-encoded."""
+    from markdown_it.common.normalize_url import normalizeLink  # the whole parser comes with it: not for a frame
+
     return normalizeLink(_UNWRITABLE.sub("\ufffd", href))

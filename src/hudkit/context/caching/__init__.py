@@ -9,6 +9,7 @@ from hudkit.context.caching.account import (
     account_for_calls,
     layer_totals,
 )
+from hudkit.context.caching.hud_cost import CallWeight, weigh_calls
 from hudkit.context.caching.policies import ANTHROPIC, ANTHROPIC_HOUR, OPENAI, CachePolicy
 from hudkit.context.caching.prefix_diff import (
     BlockDivergence,
@@ -44,6 +45,7 @@ __all__ = [
     "CacheTree",
     "CallCost",
     "CallHits",
+    "CallWeight",
     "CostTotals",
     "LayerTokens",
     "LayerTotal",
@@ -59,4 +61,5 @@ __all__ = [
     "simulate_cache",
     "sum_costs",
     "usd_cost",
+    "weigh_calls",
 ]

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from hudkit.errors import ConfigError
+from hudkit.installation import install_hint
 
 
 def home_directory(env: Mapping[str, str]) -> Path:
@@ -38,18 +39,21 @@ _UV = ("archive-v", "environments-v", "builds-v")
 
 
 class RuntimeNeeds(msgspec.Struct, frozen=True):
-    """What the started program imports, and the extra of hudkit that brings it."""
+    """What the started program imports, and the extra of hudkit that brings it (none: the core does)."""
 
     packages: tuple[str, ...]
-    extra: str
+    extra: str = ""
+
+    @property
+    def requirement(self) -> str:
+        """Return what an installer is asked for, as a shell's word: `hudkit`, `'hudkit[mcp]'`."""
+        return f"'hudkit[{self.extra}]'" if self.extra else "hudkit"
 
     @property
     def hint(self) -> str:
         """Return how hudkit gets an environment that stays."""
-        return (
-            f"Install hudkit to stay (`uv tool install 'hudkit[{self.extra}]'` or pipx), and run that; "
-            "or give --anyway"
-        )
+        command = f"uv tool install {self.requirement}"
+        return f"Install hudkit to stay (`{command}` or pipx), and run that; or give --anyway"
 
 
 def ephemeral_reason(prefix: Path, env: Mapping[str, str]) -> str:
@@ -80,7 +84,7 @@ def check_interpreter(python: str, prefix: Path | None, env: Mapping[str, str], 
         raise ConfigError(f"this environment will not stay: {why}", hint=needs.hint)
     missing = _missing(python, needs)
     if missing:
-        hint = f"Install what is missing: pip install 'hudkit[{needs.extra}]'"
+        hint = f"Install what is missing: {install_hint(needs.extra)}"
         raise ConfigError(f"{python} cannot import {missing}", hint=hint)
 
 

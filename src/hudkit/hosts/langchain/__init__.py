@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hudkit.errors import ConfigError
+from hudkit.installation import install_hint
 
 try:
     from hudkit.hosts.langchain.middleware import HudMiddleware
@@ -10,7 +11,7 @@ except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in ("langchain", "langchain_core", "langgraph"):
         raise
     raise ConfigError(
-        f"the HUD for LangChain needs the package {error.name!r}", hint="pip install 'hudkit[langchain]'"
+        f"the HUD for LangChain needs the package {error.name!r}", hint=install_hint("langchain")
     ) from error
 
 __all__ = ["HudMiddleware"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from hudkit.errors import ConfigError
@@ -15,6 +14,21 @@ if TYPE_CHECKING:
 
 MAJOR = 2
 """The major version of the `mcp` package that this is written for."""
+
+CLIENT_NAMES = (
+    "claude-code",
+    "claude-desktop",
+    "codex",
+    "copilot",
+    "cursor",
+    "gemini",
+    "lmstudio",
+    "opencode",
+    "vscode",
+    "windsurf",
+    "zed",
+)
+"""The clients that `hudkit install mcp` knows; `client_install` says how each is told."""
 
 
 def server(
@@ -38,7 +52,11 @@ def server(
 
 def require_sdk() -> None:
     """Make sure that the SDK is there. Raises `ConfigError` with the extra that brings it."""
-    hint = "pip install 'hudkit[mcp]', or uv tool install 'hudkit[mcp]'"
+    from importlib.metadata import PackageNotFoundError, version
+
+    from hudkit.installation import install_hint
+
+    hint = install_hint("mcp")
     try:
         sdk_version = version("mcp")
     except PackageNotFoundError:

@@ -52,7 +52,7 @@ _PLUGIN_FILE = Path("plugins", "opencode", "hudkit.js")
 _MANIFEST_FILE = Path("install", "opencode.json")
 _MANIFEST_SCHEMA = 1
 
-DAEMON_NEEDS = RuntimeNeeds(("hudkit", "starlette", "uvicorn"), "daemon")
+DAEMON_NEEDS = RuntimeNeeds(("hudkit", "starlette", "uvicorn"))
 """What the plugin starts, and what that imports."""
 
 

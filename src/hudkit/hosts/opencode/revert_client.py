@@ -11,9 +11,8 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from hudkit.errors import HostError
+from hudkit.hosts.opencode import DEFAULT_SERVER
 
-DEFAULT_SERVER = "http://127.0.0.1:4096"
-"""Where `opencode serve` and `opencode web` listen as a rule."""
 _TIMEOUT_S = 30.0
 
 # No proxy: the server is on this machine as a rule, and a password may go with the request.

@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 
 from hudkit.errors import StoreError
-from hudkit.log import Batch, Event, EventDraft, EventLog, Finding, Snapshot
+from hudkit.log import Batch, Event, EventDraft, EventLog, Finding, SessionHead, Snapshot
 
 MAX_GROUP_BATCHES = 256
 """Most batches in one commit: a commit of more would make the first of them wait noticeably for the last."""
@@ -89,6 +89,10 @@ class GroupCommit:
     def sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions; see `EventLog.sessions`."""
         return self._log.sessions()
+
+    def heads(self) -> tuple[SessionHead, ...]:
+        """Return the last event of every session; see `EventLog.heads`."""
+        return self._log.heads()
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
         """See `EventLog.put_snapshot`."""

@@ -7,7 +7,7 @@ from itertools import islice
 from threading import RLock
 
 from hudkit.errors import StoreError
-from hudkit.log import Batch, Event, EventDraft, Finding, Snapshot
+from hudkit.log import Batch, Event, EventDraft, Finding, SessionHead, Snapshot
 from hudkit.log.codec import GENESIS
 from hudkit.log.stores.hash_chain import (
     ChainHead,
@@ -87,6 +87,16 @@ class MemoryLog:
         with self._lock:
             self._check_open()
             return tuple(self._rows)
+
+    def heads(self) -> tuple[SessionHead, ...]:
+        """Return the last event of every session; see `EventLog.heads`."""
+        with self._lock:
+            self._check_open()
+            newest: dict[str, int] = {}
+            for session_id, seq in reversed(self._all):
+                newest.setdefault(session_id, seq)
+            heads = [SessionHead(id, seq, self._rows[id][seq - 1].timestamp) for id, seq in newest.items()]
+            return tuple(reversed(heads))
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
         """Keep a saved state; see `EventLog.put_snapshot`. Raises `StoreError` where it has no such event."""

@@ -14,7 +14,7 @@ from threading import RLock
 from typing import Any
 
 from hudkit.errors import StoreBusy, StoreDamaged, StoreError, StoreGone, StoreReadOnly
-from hudkit.log import Batch, Event, EventDraft, Finding, Snapshot
+from hudkit.log import Batch, Event, EventDraft, Finding, SessionHead, Snapshot
 from hudkit.log.codec import GENESIS, is_id
 from hudkit.log.event_log import ANOTHER_EVENT, MORE_THAN_ONE_SESSION
 from hudkit.log.stores import log_tables
@@ -51,6 +51,10 @@ _Part = Callable[[sqlite3.Connection], list[Finding]]
 _MALFORMED = (sqlite3.Error, sqlite3.Warning, MemoryError, OverflowError, UnicodeError, TypeError, ValueError)
 _CHECKPOINT_PAGES = 1000
 _LAST = 2**63 - 1
+_SELECT_HEADS = (
+    "SELECT e.session_id, e.seq, e.timestamp FROM heads h"
+    " JOIN events e ON e.session_id = h.session_id AND e.seq = h.seq ORDER BY e.position"
+)
 _opening = RLock()
 
 
@@ -165,6 +169,10 @@ class SqliteLog:
     def sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions with at least one event, in order of their first event."""
         return tuple(str(row[0]) for row in self._fetch("SELECT session_id FROM heads ORDER BY key", ()))
+
+    def heads(self) -> tuple[SessionHead, ...]:
+        """Return the last event of every session; see `EventLog.heads`."""
+        return tuple(SessionHead(str(row[0]), int(row[1]), int(row[2])) for row in self._fetch(_SELECT_HEADS, ()))
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
         """Keep a saved projection; the newest three of a session and version are kept.

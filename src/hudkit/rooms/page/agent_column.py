@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from hudkit.compose.formats.html import to_hast
-from hudkit.compose.formats.html.hast import HtmlElement, HtmlText
-from hudkit.compose.formats.markdown import parse
+from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.errors import HudkitError
 from hudkit.rooms.actions.agent_actions import knowledge_tokens
 from hudkit.rooms.hud import AgentHud, HudSection, as_markdown
@@ -24,9 +22,6 @@ from hudkit.rooms.page.widgets import (
     agent_status,
     button,
     choice,
-    clock,
-    dollars,
-    duration,
     face,
     field,
     form,
@@ -36,6 +31,8 @@ from hudkit.rooms.page.widgets import (
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL
 from hudkit.rooms.world import AgentState, RecentAction, World
 from hudkit.web.elements import Child, classes, e
+from hudkit.web.page_text import clock, dollars, duration
+from hudkit.web.readable_markdown import readable_markdown
 
 _TABS: tuple[tuple[AgentTab, str], ...] = (
     ("hud", "HUD"),
@@ -48,8 +45,6 @@ _NOTATIONS = (("json", "JSON"), ("compact", "Compact"), ("toon", "TOON"), ("mark
 _BAR_WIDTH = 1000
 """Of the pictures of bars, in units of their own: they are stretched to the column."""
 _NOW_NOTES = ("What it would see at this moment.", "What it would have seen at that moment.")
-_HEADINGS = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h5"}
-"""Headings of a HUD below those of the page."""
 _ANSWERS = 12
 """Answers that are shown."""
 
@@ -175,7 +170,7 @@ def _hud_part(page: PageData, agent: AgentState) -> HtmlElement:
         _left_out(hud),
         e(
             "div" if format == "markdown" else "pre",
-            _readable(hud) if format == "markdown" else hud.text,
+            readable_markdown(as_markdown(hud)) if format == "markdown" else hud.text,
             class_=classes("sees", format == "markdown" and "readable"),
             tabindex="0",
             role="region",
@@ -184,18 +179,6 @@ def _hud_part(page: PageData, agent: AgentState) -> HtmlElement:
         ),
         class_="hud",
     )
-
-
-def _readable(hud: AgentHud) -> list[HtmlElement | HtmlText]:
-    """Return the HUD for people, through its Markdown. Links would be what somebody wrote: they stay words."""
-    return list(map(_unlinked, to_hast(parse(as_markdown(hud))).children))
-
-
-def _unlinked(node: HtmlElement | HtmlText) -> HtmlElement | HtmlText:
-    if isinstance(node, HtmlText):
-        return node
-    tag = "span" if node.tag == "a" else _HEADINGS.get(node.tag, node.tag)
-    return HtmlElement(tag, (), tuple(map(_unlinked, node.children)))
 
 
 def _chosen_hud(page: PageData, agent: AgentState) -> tuple[AgentHud, Child]:

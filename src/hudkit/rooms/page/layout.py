@@ -22,17 +22,12 @@ from hudkit.rooms.page.widgets import (
     agent_status,
     button,
     choice,
-    clock,
-    clock_time,
-    count_of,
-    dollars,
-    duration,
-    excerpt,
     face,
     form,
 )
 from hudkit.rooms.world import AgentState, RoomState
 from hudkit.web.elements import classes, e, write
+from hudkit.web.page_text import clock, clock_time, count_of, dollars, duration, excerpt
 
 _HTMX = '{"includeIndicatorCSS": false, "morphIgnore": ["data-htmx-powered", "open"], "prefix": ""}'
 """What is unfolded stays so when the page is written anew."""
@@ -92,6 +87,7 @@ def _head(page: PageData) -> HtmlElement:
         e("meta", name="htmx-config", content=_HTMX),
         e("link", rel="icon", href="/static/icon.svg"),
         e("link", rel="stylesheet", href=f"{static}uplot-1.6.32.min.css"),
+        e("link", rel="stylesheet", href="/static/base.css"),
         e("link", rel="stylesheet", href="/static/page.css"),
         [e("script", src=f"{static}{name}", defer=True) for name in ("htmx-4.0.1.min.js", "uplot-1.6.32.min.js")],
         e("script", src="/static/page.js", defer=True),

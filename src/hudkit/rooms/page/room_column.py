@@ -6,9 +6,6 @@ from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.rooms.page.widgets import (
     PageData,
     button,
-    clock,
-    count_of,
-    excerpt,
     face,
     field,
     form,
@@ -18,6 +15,7 @@ from hudkit.rooms.page.widgets import (
 from hudkit.rooms.world import AccessRequest, RoomKey, RoomMessage, RoomState, World
 from hudkit.rooms.world_events import ARCHITECT, SYSTEM
 from hudkit.web.elements import classes, e
+from hudkit.web.page_text import clock, count_of, excerpt
 
 _SHOWN = 80
 """Messages at a time, at least. The newest are up to twice as many: the first stays the same while they come, so that

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from http.cookies import CookieError, SimpleCookie
-from importlib.resources import files
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -20,19 +18,28 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Scope
 
-from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.errors import ConfigError, StoreError
 from hudkit.rooms.page.form_actions import is_form_action, run_form_action
 from hudkit.rooms.page.layout import render_page
 from hudkit.rooms.page.login import LoginSession, LoginSessions
 from hudkit.rooms.page.page_context import PageContext
 from hudkit.rooms.page.url_state import UrlState, parse_query
-from hudkit.web.elements import Child, e, write
+from hudkit.web.elements import e, write
 from hudkit.web.http_listener import ListenerLimits, listen_tcp, make_server
+from hudkit.web.page_answers import (
+    BASE_STYLE,
+    SECURITY_HEADERS,
+    StaticFiles,
+    card_page,
+    cookie_value,
+    html_answer,
+)
 from hudkit.web.page_guard import Headers, PageGuard, browser_hosts, loopback_address
 
 _LOGIN_PATH = "/login"
-_STYLE_PATH = "/static/page.css"
+_STYLE = "page.css"
+_PUBLIC_PATHS = (f"/static/{BASE_STYLE}", f"/static/{_STYLE}")
+"""What the login form is shown with."""
 
 MAX_FORM = 256 * 1024
 """Bytes of a form: the longest message and background fit many times."""
@@ -46,28 +53,6 @@ _KEEP_ALIVE_SECONDS = 15.0
 
 _LIMITS = ListenerLimits(connections=384, keep_alive_seconds=5)
 """What connections may cost: every program of this machine can reach the page."""
-
-_MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "img-src 'self'",
-        "object-src 'none'",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    )
-)
-_HEADERS = {
-    "content-security-policy": _POLICY,
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",  # with `no-referrer` a browser says `Origin: null` of our own forms
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
-"""On every answer."""
 
 _REFUSALS = {
     403: "The request comes from another site.",
@@ -154,10 +139,10 @@ def _application(
 
     def check_access(scope: Scope, headers: Headers) -> Response | None:
         """Find the session of a request, for the routes; return the login form for who has none."""
-        session = sessions.find(_cookie(headers, cookie_name(port)))
+        session = sessions.find(cookie_value(headers, cookie_name(port)))
         scope.setdefault("state", {})["session"] = session
-        is_public = scope["path"] == _LOGIN_PATH or (scope["path"] == _STYLE_PATH and scope["method"] == "GET")
-        return None if session is not None or is_public else _html(_login_page(), 401)
+        is_public = scope["path"] == _LOGIN_PATH or (scope["path"] in _PUBLIC_PATHS and scope["method"] == "GET")
+        return None if session is not None or is_public else html_answer(_login_page(), 401)
 
     return PageGuard(
         inner,
@@ -167,7 +152,7 @@ def _application(
         check_access=check_access,
         refuse=lambda status: Response(_REFUSALS[status], status, media_type="text/plain"),
         max_body=MAX_FORM,
-        headers=_HEADERS,
+        headers=SECURITY_HEADERS,
     )
 
 
@@ -179,17 +164,11 @@ class _Routes:
         self._sessions = sessions
         self._cookie = cookie_name(port)
         self._streams = streams
-        root = files("hudkit.rooms.page") / "static"
-        self._static = {
-            f"{prefix}{file.name}": file.read_bytes()
-            for prefix, folder in (("", root), ("vendor/", root / "vendor"))
-            for file in folder.iterdir()
-            if file.is_file()
-        }
+        self._static = StaticFiles("hudkit.rooms.page")
 
     async def page(self, request: Request) -> Response:
         """Answer with the page that the address describes."""
-        return _html(render_page(self._context, _session(request), parse_query(request.url.query)))
+        return html_answer(render_page(self._context, _session(request), parse_query(request.url.query)))
 
     async def live(self, request: Request) -> Response:
         """Answer with the stream of a page that shows event `seq`."""
@@ -216,7 +195,7 @@ class _Routes:
 
     async def login_form(self, request: Request) -> Response:
         """Answer with the login form."""
-        return RedirectResponse("/", 303) if request.state.session else _html(_login_page())
+        return RedirectResponse("/", 303) if request.state.session else html_answer(_login_page())
 
     async def login(self, request: Request) -> Response:
         """Log a browser in, where it has the token."""
@@ -224,7 +203,7 @@ class _Routes:
         token = (await _form_fields(request)).get("token", "")
         session = self._sessions.login(token, previous.id if previous else "")
         if session is None:
-            return _html(_login_page("That is not the token."), 401)
+            return html_answer(_login_page("That is not the token."), 401)
         answer = RedirectResponse(UrlState().href(), 303)
         answer.set_cookie(self._cookie, session.id, httponly=True, samesite="strict", path="/")
         return answer
@@ -241,12 +220,7 @@ class _Routes:
 
     async def static(self, request: Request) -> Response:
         """Answer with a file: one of those that were read at the start, whatever the path says."""
-        name: str = request.path_params["file"]
-        body = self._static.get(name)
-        if body is None:
-            raise HTTPException(404)
-        media_type = _MEDIA_TYPES.get(f".{name.rpartition('.')[2]}", "text/plain")
-        return Response(body, media_type=media_type, headers={"cache-control": "private, max-age=300"})
+        return self._static.answer(request.path_params["file"])
 
 
 class _NewsStreams:
@@ -285,15 +259,6 @@ def _session(request: Request) -> LoginSession:
     return session
 
 
-def _cookie(headers: Headers, name: str) -> str:
-    text = headers.get(b"cookie", [b""])[0][:4096].decode("latin-1")
-    try:
-        morsel = SimpleCookie(text).get(name)
-    except CookieError:
-        return ""
-    return morsel.value if morsel is not None else ""
-
-
 async def _form_fields(request: Request) -> dict[str, str]:
     """Return the fields of a form, of equal ones the last. The guard saw to its length."""
     try:
@@ -303,32 +268,31 @@ async def _form_fields(request: Request) -> dict[str, str]:
         raise HTTPException(400) from None
 
 
-def _html(text: str, status: int = 200) -> Response:
-    return Response(text, status, media_type="text/html")
-
-
 async def _http_error(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return _html(_message_page(_ERRORS.get(status, "This request cannot be answered.")), status)
+    return html_answer(_message_page(_ERRORS.get(status, "This request cannot be answered.")), status)
 
 
 async def _wrong_address(_: Request, error: Exception) -> Response:
-    return _html(_message_page(str(error)), 404)
+    return html_answer(_message_page(str(error)), 404)
 
 
 async def _store_error(_: Request, error: Exception) -> Response:
-    return _html(_message_page(f"The world's log refused, and nothing was changed: {error}"), 503)
+    return html_answer(_message_page(f"The world's log refused, and nothing was changed: {error}"), 503)
 
 
 async def _internal_error(_: Request, _error: Exception) -> Response:
-    return _html(_message_page("The page met an error of its own; the world goes on. Its terminal says more."), 500)
+    return html_answer(
+        _message_page("The page met an error of its own; the world goes on. Its terminal says more."), 500
+    )
 
 
 def _login_page(fault: str = "") -> str:
     """Return the HTML that asks for the token. It says nothing about the world."""
     return write(
-        _bare_page(
+        card_page(
             "Log in",
+            _STYLE,
             e("h1", "hudkit rooms"),
             e("p", "The token stands in the terminal in which the rooms are served."),
             e(
@@ -359,19 +323,4 @@ def _login_page(fault: str = "") -> str:
 def _message_page(text: str) -> str:
     """Return the HTML of a page that says one thing, and leads back."""
     back = e("p", e("a", "Back", href="/"))
-    return write(_bare_page("hudkit rooms", e("h1", "hudkit rooms"), e("p", text), back))
-
-
-def _bare_page(title: str, *children: Child) -> HtmlElement:
-    return e(
-        "html",
-        e(
-            "head",
-            e("meta", charset="utf-8"),
-            e("title", title),
-            e("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            e("link", rel="stylesheet", href=_STYLE_PATH),
-        ),
-        e("body", e("main", children, class_="card"), class_="alone"),
-        lang="en",
-    )
+    return write(card_page("hudkit rooms", _STYLE, e("h1", "hudkit rooms"), e("p", text), back))

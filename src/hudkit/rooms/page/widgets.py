@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 
 import msgspec
 
-from hudkit.compose import shorten
 from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.rooms.page.login import LoginSession
 from hudkit.rooms.page.metrics import BeatMetrics
@@ -16,6 +14,7 @@ from hudkit.rooms.page.url_state import UrlState
 from hudkit.rooms.world import AgentState, World
 from hudkit.rooms.world_events import ARCHITECT, SYSTEM
 from hudkit.web.elements import Child, classes, e
+from hudkit.web.page_text import clock
 
 MAX_LISTED = 150
 """Rooms or agents that are listed: a page of thousands would be slower to render than the world goes on."""
@@ -125,46 +124,3 @@ def agent_status(page: PageData, agent: AgentState) -> tuple[str, HtmlElement]:
     # The script counts down from here between two loads.
     countdown = None if page.past else str(round(left))
     return "waiting", e("span", f"in {left / 1000:.0f} s", class_="due", data_in=countdown)
-
-
-def clock(timestamp: int, *, seconds: bool = False) -> HtmlElement:
-    """Return a time (Unix ms) as time of day on this machine, with the date for programs and at a touch."""
-    moment = _local_time(timestamp)
-    text = moment.strftime("%H:%M:%S" if seconds else "%H:%M")
-    return e("time", text, datetime=moment.isoformat(timespec="milliseconds"), title=moment.strftime("%c"))
-
-
-def clock_time(timestamp: int) -> str:
-    """Return a time (Unix ms) as `14:05` on this machine."""
-    return _local_time(timestamp).strftime("%H:%M")
-
-
-def duration(ms: float) -> str:
-    """Return a span of time as people say it: `2.5 s`, `40 s`, `12 min`, `3.0 h`."""
-    seconds = max(0.0, ms / 1000)
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
-
-
-def dollars(cost: float) -> str:
-    """Return a cost with as many digits as say something: `$0.0042`, `$12.50`."""
-    return f"${cost:.4f}" if 0 < cost < 1 else f"${cost:,.2f}"
-
-
-def count_of(number: int, noun: str, plural: str = "") -> str:
-    """Return a number of things: `1 reply`, `2 replies`; without a `plural` it is the noun with an s."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
-
-
-def excerpt(text: str, limit: int = 80) -> str:
-    """Return the beginning of a text in one line, of at most `limit` characters."""
-    return shorten(" ".join(text.split()), limit)
-
-
-def _local_time(timestamp: int) -> datetime:
-    return datetime.fromtimestamp(timestamp / 1000).astimezone()

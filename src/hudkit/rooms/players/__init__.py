@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hudkit.models import Model, open_model
-from hudkit.rooms.players.improviser import IMPROVISER_LABEL, IMPROVISER_MODEL, Improviser
+from hudkit.rooms import IMPROVISER_LABEL
+from hudkit.rooms.players.improviser import IMPROVISER_MODEL, Improviser
 from hudkit.rooms.players.player import (
     BeatPrompt,
     BeatReply,

@@ -143,8 +143,6 @@ def _viewed_message(message: Mapping[str, Any]) -> _ViewedMessage:
 
 IMPROVISER_MODEL = "improviser"
 """The name of its model."""
-IMPROVISER_LABEL = "improviser (rules and chance, no language model)"
-"""What people are told it is."""
 
 _FORGET_PERCENT = 80
 """Percent of memory from which on it forgets old things."""

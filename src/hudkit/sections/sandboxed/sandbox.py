@@ -19,12 +19,12 @@ import msgspec
 
 from hudkit.compose import shorten, visible
 from hudkit.errors import HudkitError
+from hudkit.installation import install_hint
 from hudkit.sections.sandboxed.result_parser import MAX_OUTPUT_CHARS
 
 if TYPE_CHECKING:
     from pydantic_monty import Monty, OSPolicy, ResourceLimits
 
-_MISSING = "pydantic-monty is not installed (pip install 'hudkit[custom]')"
 
 _GRACE_SECONDS = 0.05
 """Seconds behind its time limit after which the process of a program is killed."""
@@ -114,7 +114,7 @@ class SandboxProcess:
         Raises `SandboxError` for whatever the source does wrong, and where there is no sandbox.
         """
         if sandbox_missing():
-            raise SandboxError(_MISSING)
+            raise SandboxError(f"pydantic-monty is not installed ({install_hint('custom')})")
         import pydantic_monty as monty
 
         limits: ResourceLimits = {

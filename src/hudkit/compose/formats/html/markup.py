@@ -11,7 +11,6 @@ from typing import Any
 
 from hudkit.compose.formats.html.hast import Hast, HtmlElement, HtmlRoot, HtmlText
 from hudkit.compose.formats.html.sanitize import DEEPEST, DROPPED, HEADINGS, sanitize, too_deep
-from hudkit.errors import ConfigError
 
 _VOID = frozenset({"br", "hr"})
 _BLOCKS = frozenset({*HEADINGS, "p", "div", "blockquote", "hr", "ul", "ol", "li", "pre"}) | frozenset(
@@ -72,14 +71,11 @@ def _spelled(match: re.Match[str]) -> str:
 def parse(text: str) -> HtmlRoot:
     """Return the nodes of a document or a part of one, sanitised.
 
-    Any text is HTML to its reader; raises `FormatError` only where elements are nested too deeply, `ConfigError`
-    without the library.
+    Any text is HTML to its reader; raises `FormatError` only where elements are nested too deeply.
     """
-    # Only here: who writes HTML does without the library.
-    try:
-        from justhtml import JustHTML
-    except ImportError:
-        raise ConfigError("reading HTML needs the package justhtml", hint="pip install 'hudkit[formats]'") from None
+    # Imported at the first use: writing HTML does without it.
+    from justhtml import JustHTML
+
     root: Any = JustHTML(text, fragment=True, sanitize=False, scripting_enabled=False).root
     return sanitize(HtmlRoot(_nodes(root, 1)))
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
-from markdown_it.common.utils import normalizeReference
 
 from hudkit.compose.formats.mdast import (
     BareUrl,
@@ -309,6 +308,8 @@ def footnote_label(text: str) -> str:
 
 def matching_label(text: str) -> str:
     """Return the label of a footnote as readers compare it, once it is written: without regard to case."""
+    from markdown_it.common.utils import normalizeReference  # the whole parser comes with it: not for a frame
+
     return normalizeReference(footnote_label(text))
 
 

@@ -1,0 +1,57 @@
+"""The start of the command line: CPU time of a process, beside one that only parses with argparse."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from bench.figures import Figure
+from hudkit.api import Hud
+from hudkit.log import payloads as p
+
+TITLE = "starting the command line, CPU time beside bare argparse"
+_ARGPARSE = "import argparse; parser = argparse.ArgumentParser(); parser.add_argument('--x'); parser.parse_args([])"
+_RUNS = 15
+
+
+def _cpu_seconds(*argv: str) -> float:
+    """Median CPU time of a process, user and system: on a busy machine it is what stays the same."""
+    seconds = []
+    for _ in range(_RUNS):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *argv], stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return median(seconds)
+
+
+def _make_log(path: Path) -> None:
+    with Hud.open(path) as hud:
+        session = hud.session("ses_small")
+        session.append(p.TaskSet("Make the tests pass"), p.DecisionRecord("SQLite, not Redis"))
+        session.frame(used_tokens=50_000, limit_tokens=200_000)
+
+
+def run() -> list[Figure]:
+    """The targets: 0.12 s where argparse takes 0.03 s."""
+    bare = _cpu_seconds("-c", _ARGPARSE)
+    note = f"argparse {1000 * bare:.0f} ms"
+    helps = ("show", "memory", "install", "rooms run")
+    figures = [
+        Figure(
+            f"hudkit {words} --help", _cpu_seconds("-m", "hudkit", *words.split(), "--help") / bare, most=4, note=note
+        )
+        for words in helps
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "hudkit.db"
+        _make_log(log)
+        for words in ("log", "show --sessions", "show"):
+            seconds = _cpu_seconds("-m", "hudkit", *words.split(), "--db", str(log))
+            figures.append(Figure(f"hudkit {words}", seconds / bare))
+    figures.append(Figure("from hudkit import Hud", _cpu_seconds("-c", "from hudkit import Hud; Hud") / bare))
+    return figures

@@ -1,0 +1,102 @@
+"""Options that several commands share, and the types of their values. Imports argparse and nothing heavier."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+def log_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every command that reads a log to a parser."""
+    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: $HUDKIT_DB, else the user's own)")
+    parser.add_argument("--json", action="store_true", help="print facts as JSON")
+
+
+def session_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every command that works in a session to a parser."""
+    parser.add_argument("--model", default="", metavar="NAME", help="the model to use, as provider:name")
+    parser.add_argument(
+        "--script", type=Path, metavar="FILE", help="a scripted model, from a TOML or JSON lines file"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--session", default="", metavar="ID", help="continue this session (a part of its id, or words of its title)"
+    )
+    which.add_argument(
+        "--continue", dest="last", action="store_true", help="continue the last session of this directory"
+    )
+    parser.add_argument("--agent", default="", metavar="NAME", help="the agent to use (default: build)")
+    for action in ("allow", "deny"):
+        help = (
+            f'{action} a tool, or only its calls that match, as in "bash pytest *"; repeatable, the last match counts'
+        )
+        parser.add_argument(f"--{action}", dest="rules", action=_Rule, const=action, metavar="RULE", help=help)
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="allow everything that you would be asked about; what is denied stays denied",
+    )
+    parser.add_argument(
+        "--confine",
+        action="store_true",
+        help="let commands that you are not asked about write only in the project and in temporary directories",
+    )
+    parser.add_argument("--no-hud", dest="hud", action="store_false", help="let the agent work without a HUD")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="where sessions and their HUD are stored (default: the user's data directory)",
+    )
+    parser.set_defaults(rules=[])
+
+
+class _Rule(argparse.Action):
+    """Rules in the order in which they were given."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> None:
+        namespace.rules = [*namespace.rules, (self.const, str(values))]
+
+
+def world_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the option of every operation on an existing world."""
+    parser.add_argument(
+        "--world", metavar="NAME", help="the world's name or file (default: the one that changed last)"
+    )
+
+
+def file_argument(parser: argparse.ArgumentParser, name: str, help: str) -> None:
+    """Add an option that names a file."""
+    parser.add_argument(name, type=Path, metavar="FILE", help=help)
+
+
+def play_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every operation that plays a world to a parser."""
+    parser.add_argument("--model", metavar="NAME", help="the model for all agents from now on, as provider:name")
+    for name, what in (("requests", "requests"), ("tokens", "tokens (input and output)")):
+        words = f"how many {what} each model may use per minute (default: [rooms] of the settings)"
+        parser.add_argument(f"--{name}-a-minute", type=at_least_one, default=0, metavar="N", help=words)
+    parser.add_argument("--resume", action="store_true", help="resume a paused world")
+    world_argument(parser)
+
+
+def whole_number(text: str) -> int:
+    """Read the number that an option takes and return it. Raises `ArgumentTypeError`."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; give a whole number from 0")
+    return int(text)
+
+
+def at_least_one(text: str) -> int:
+    """Read the limit that an option takes and return it. Raises `ArgumentTypeError`."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a limit; give a whole number from 1")
+    return int(text)

@@ -1,0 +1,154 @@
+"""What a new text says of the items that are there: that it stands already, that it replaces one, that one is over.
+
+Models record "Old exports are kept for 120 days, not 90" beside the note that says 90, and then both stand. Where the
+words leave no doubt which item is meant, the new one takes its place; where they leave some, both stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from hudkit.errors import OperationError
+from hudkit.sections.items import SectionItem
+from hudkit.sections.state import HudState
+from hudkit.tools.resolve_item import content_words, ids_in, shares_word
+
+I = TypeVar("I", bound=SectionItem)  # noqa: E741
+
+_CORRECTS = re.compile(
+    r"\b(correction|corrected|replaces?|replaced|supersedes?|superseded|outdated|obsolete|changed (to|from))\b",
+    re.IGNORECASE,
+)
+"""Words by which a text says that it corrects something. "No longer" is none: it may be news of something else."""
+
+_NUMBERS = frozenset(
+    ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+)
+_UNITS = frozenset(
+    (
+        "times", "retries", "attempts", "days", "hours", "minutes", "seconds", "weeks", "months", "years", "ms", "kb",
+        "mb", "gb", "percent",
+    )
+)  # fmt: skip
+"""What a number counts where another number in its place contradicts it; "table 3" and "table 4" are two tables."""
+
+_MIN_WORDS = 2
+"""Words that a correction shares with what it corrects."""
+
+_MIN_EQUAL = 3
+"""Equal words from which on two decisions that differ in a number say the same of the same."""
+
+
+def same_item(items: Iterable[I], words: str) -> I | None:
+    """Return the item that says the same, exactly or but for the dot at its end; `None` without one.
+
+    A step that is done does not count, as it may have to be done again, nor an item that was derived: what is
+    recorded stands for it.
+    """
+    wanted = words.strip().removesuffix(".")
+    alive = (item for item in items if not getattr(item, "completed", False) and not getattr(item, "derived", False))
+    return next((item for item in alive if item.words.strip().removesuffix(".") == wanted), None) if wanted else None
+
+
+def replaced_item(items: Sequence[I], text: str) -> I | None:
+    """Return the item whose place a new text takes by its own words; `None` where that is not certain.
+
+    The text says that it corrects something, and has all words of one item but at most one, the value: of "The
+    finance contact is Marta", "Finance contact changed to Tobias" has two of three. An item of something else has
+    more that is its own: "The auth port is 8000" stays beside "The billing port changed to 9000".
+    """
+    if not _CORRECTS.search(text):
+        return None
+    words = [*content_words(text), *_LETTER.findall(text)]
+    matches = []
+    for item in items:
+        of_item = {*content_words(item.words), *_LETTER.findall(item.words)}
+        shared = sum(shares_word(words, word) for word in of_item)
+        if shared >= _MIN_WORDS and len(of_item) - shared <= 1:
+            matches.append(item)
+    return matches[0] if len(matches) == 1 else None
+
+
+_LETTER = re.compile(r"(?<=\s)[A-Z]\b")
+"""A name of one letter, as in "service A"."""
+
+
+def with_another_number(items: Sequence[I], text: str) -> I | None:
+    """Return the one item that has the same words with another quantity: "Retry it three times", "… five times"."""
+    words = content_words(text)
+    matches = [item for item in items if _differ_in_quantity(words, content_words(item.words))]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _differ_in_quantity(words: Sequence[str], others: Sequence[str]) -> bool:
+    if len(words) != len(others):
+        return False
+    places = [place for place, word in enumerate(words) if word != others[place]]
+    if len(places) != 1 or len(words) <= _MIN_EQUAL:
+        return False
+    (place,) = places
+    counted = words[place + 1] if place + 1 < len(words) else ""
+    return counted in _UNITS and _is_number(words[place]) and _is_number(others[place])
+
+
+def _is_number(word: str) -> bool:
+    return word[0].isdigit() or word in _NUMBERS
+
+
+_OVER = frozenset(
+    ("done", "finished", "complete", "completed", "fixed", "resolved", "closed", "gone", "over", "solved", "obsolete")
+)
+_CHANGES = frozenset(
+    (
+        "change", "update", "scrap", "drop", "remove", "delete", "close", "finish", "complete", "mark", "tick",
+        "cancel", "replace", "withdraw",
+    )
+)  # fmt: skip
+_MAX_OVER = 8
+"""Words of a text that only says that an item is over."""
+
+
+def refuse_request(state: HudState, text: str) -> None:
+    """Refuse a new item whose text is what the user asks for, not what is to be kept: "s3 is done", "change s3: …".
+
+    Raises `OperationError`, which names the group that the item is of.
+    """
+    words = [word.casefold() for word in re.findall(r"[^\W_]+", text)]
+    for group, items in _groups(state).items():
+        ids = ids_in(items, text)
+        if not ids:
+            continue
+        id = ids[0].id
+        if words[:1] and words[0] in _CHANGES and id.casefold() in words[1:3]:
+            raise OperationError(
+                f"the text asks for a change of {id}",
+                hint=f"It is one of the {group}.",
+                instead=(f"{group}.list", {}),
+            )
+        if words[0] == id.casefold() and len(words) <= _MAX_OVER and _OVER & set(words):
+            raise OperationError(
+                f"the text says that {id} is over", hint=f"It is one of the {group}.", instead=(f"{group}.list", {})
+            )
+
+
+def _groups(state: HudState) -> dict[str, Sequence[SectionItem]]:
+    return {
+        "steps": state.steps.items,
+        "decisions": state.decisions.items,
+        "constraints": state.constraints.items,
+        "blockers": state.blockers.items,
+        "errors": state.errors.items,
+        "notes": state.notes.items,
+    }
+
+
+def group_of_id(state: HudState, id: str, asked: str) -> str:
+    """Return the group whose item has exactly this id; empty without one, and where an item of the group that was
+    `asked` for has or speaks of that id."""
+    groups = _groups(state)
+    if any(item.id == id or id.casefold() in item.words.casefold() for item in groups.get(asked, ())):
+        return ""
+    matching = [group for group, items in groups.items() if any(item.id == id for item in items)]
+    return matching[0] if len(matching) == 1 else ""
