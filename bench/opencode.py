@@ -22,8 +22,8 @@ def tests_module(name: str) -> Any:
 
 def executable() -> Path:
     """OpenCode's, which is Bun where `BUN_BE_BUN` is set. Raises `Skipped`."""
-    module = tests_module("opencode_binary")
+    module = tests_module("npm_programs")
     try:
-        return Path(module.binary())
+        return Path(module.executable(module.OPENCODE))
     except module.Unavailable as error:
         raise Skipped(str(error)) from None

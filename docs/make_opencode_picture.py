@@ -19,13 +19,13 @@ from opencode_tour import FILES, LIMIT, Step, commands, walked  # noqa: E402
 
 from hudkit.cli.styles import CACHE_STYLES, HUD_STYLES, styled  # noqa: E402
 from hudkit.testing.model_server import ScriptedModel  # noqa: E402
-from opencode_binary import VERSION  # noqa: E402
+from npm_programs import OPENCODE  # noqa: E402
 
 PICTURE = ROOT / "docs" / "opencode.svg"
 NAME = "OpenCode with hudkit"
 PROJECT = "slugs"
 
-FIRST = f"# OpenCode {VERSION} with hudkit. Only the model's answers are scripted; output is shortened."
+FIRST = f"# OpenCode {OPENCODE.version} with hudkit. Only the model's answers are scripted; output is shortened."
 COMPACTED = "# In OpenCode: /compact. All of the conversation that is left:"
 SEEN = "# What the agent still knows, in each of its calls:"
 

@@ -19,7 +19,7 @@ import campaigns
 import watchdog
 from campaigns import Campaign
 from hudkit.api import Hud
-from opencode_binary import Unavailable, binary
+from npm_programs import CLAUDE_CODE, CODEX, OPENCODE, NpmProgram, Unavailable, executable
 from ticking import Ticking
 
 settings.register_profile(
@@ -171,15 +171,29 @@ def _order(quick: bool) -> dict[Path, int]:
     return {module: at for at, module in enumerate(sorted(modules, key=lambda m: (-m.stat().st_size, m)))}
 
 
-@pytest.fixture(scope="session")
-def opencode_installed() -> Path:
-    """OpenCode's executable: skipped with a reason where npm cannot bring it, an error where CI is set."""
+def _installed(program: NpmProgram) -> Path:
+    """A program's executable: skipped with a reason where npm cannot bring it, an error where CI is set."""
     try:
-        return binary()
+        return executable(program)
     except Unavailable as error:
         if os.environ.get("CI"):
-            pytest.fail(f"CI needs OpenCode: {error}")
+            pytest.fail(f"CI needs {program.package}: {error}")
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def opencode_installed() -> Path:
+    return _installed(OPENCODE)
+
+
+@pytest.fixture(scope="session")
+def claude_code_installed() -> Path:
+    return _installed(CLAUDE_CODE)
+
+
+@pytest.fixture(scope="session")
+def codex_installed() -> Path:
+    return _installed(CODEX)
 
 
 @pytest.fixture

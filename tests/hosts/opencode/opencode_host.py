@@ -45,7 +45,7 @@ from opencode_workspace import (
     merged,
 )
 
-from opencode_binary import binary
+from npm_programs import OPENCODE, executable
 
 PATIENCE = 600.0
 """Seconds after which a wait is given up, however busy the machine is."""
@@ -96,7 +96,7 @@ class OpenCode:
         project: str = "project",
         git: bool = False,
     ) -> None:
-        self.binary = binary()
+        self.binary = executable(OPENCODE)
         self.place = place
         self.project = place / project
         self.logs = place / "logs"
