@@ -16,6 +16,9 @@ PROJECT_FILE = ".hudkit.toml"
 CHAT_HISTORY = "chat-history"
 """What the user typed in `hudkit chat`, in the data directory."""
 
+HOOK_ADDRESS = "hooks.json"
+"""Port and token of the daemon's hooks, in the data directory."""
+
 
 class SectionPaths(msgspec.Struct, frozen=True):
     """The user's folder of custom sections, and the file that says which bytes of projects are trusted."""
@@ -142,6 +145,7 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("log", "exports/.*", "an export that was cut off", "named"),
     OwnFile("log", "daemon.log*", "the daemon's log", "removed"),
     OwnFile("log", "token", "the token of the daemon's port", "none"),
+    OwnFile("data", f"{HOOK_ADDRESS}*", "port and token of the daemon's hooks", "none"),
     OwnFile("data", "sessions.db", "transcripts of our own agent, what files were before it changed them", "removed"),
     OwnFile("data", "sessions.db-*", "what SQLite keeps beside them", "removed"),
     OwnFile("data", "sessions.db.*-*", "copies of them by backup, or before a restore", "named"),

@@ -76,7 +76,7 @@ def test_a_gap_is_refused() -> None:
 def test_every_concern_has_a_reducer_and_every_state_type_is_folded() -> None:
     folded = {name for rows in _REDUCERS.values() for name, _ in rows}
     assert folded == set(STATE_FIELDS)
-    only_recorded = {"compact.before", "event.restate", "event.undo", "transcript.seen"}
+    only_recorded = {"event.restate", "event.undo", "transcript.seen"}
     assert set(PAYLOADS) - set(_REDUCERS) == only_recorded, "facts that change no state by themselves"
 
 

@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from hudkit.api import Hud, HudSession, PendingEvents, TranscriptIngester
@@ -19,6 +20,8 @@ from hudkit.daemon.known_transcripts import KnownTranscript, KnownTranscripts
 from hudkit.daemon.logfile import LOGGER
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts.compaction_records import record_start, request_compaction, summary_request, undone_drafts
+from hudkit.hosts.hook_session import HookSessions, find_session
+from hudkit.hosts.hook_wire import HOOK_HOSTS
 from hudkit.hosts.wire import (
     Acknowledgement,
     CompactingRequestBody,
@@ -116,7 +119,9 @@ class RequestHandlers:
         self._hud = hud
         self._monotonic = monotonic
         self._on_upload = on_upload
-        self._conversations: OrderedDict[tuple[str, str], _Conversation] = OrderedDict()
+        self._conversations: OrderedDict[tuple[str, str, str], _Conversation] = OrderedDict()
+        self.hooks = {host: HookSessions(host, partial(find_session, hud, host)) for host in HOOK_HOSTS}
+        """The sessions of the hosts that call hooks."""
 
     def answer(self, path: str, body: bytes) -> tuple[int, bytes]:
         """Return HTTP status and body for the body of a request; `path` is one of `HANDLERS`."""
@@ -132,7 +137,7 @@ class RequestHandlers:
             # fill.
             if not isinstance(error, RequestRefused):
                 LOGGER.warning("%s refused: %s", path, error.code)
-            return _failed(error)
+            return refusal(error)
         except Exception as error:
             LOGGER.error("%s failed: %s", path, error_location(error))
             return error_response(500, "internal", "the daemon met an error of its own", "Its log file tells where")
@@ -259,10 +264,13 @@ class RequestHandlers:
         return ToolReply(text, ok)
 
     def _conversation(self, ask: SessionIdentity) -> _Conversation:
-        key = (ask.session, ask.directory)
+        key = (ask.host, ask.session, ask.directory)
         conversation = self._conversations.get(key)
         if conversation is None:
-            session = self._hud.session(ask.session, project=ask.directory or None, host=ask.host)
+            if ask.host in self.hooks:
+                session = find_session(self._hud, ask.host, ask.session, ask.directory)
+            else:
+                session = self._hud.session(ask.session, project=ask.directory or None, host=ask.host)
             ingester = TranscriptIngester(session, ask.session, ask.directory)
             conversation = _Conversation(ingester, self._monotonic())
             self._conversations[key] = conversation
@@ -285,7 +293,8 @@ HANDLERS: Mapping[str, tuple[type[Any], _Handler]] = {
 """The paths that a host may ask: the struct of the request, and the method that answers it."""
 
 
-def _failed(error: HudkitError) -> tuple[int, bytes]:
+def refusal(error: HudkitError) -> tuple[int, bytes]:
+    """Return HTTP status and body of the answer to a request that failed."""
     own_status = error.details.get("status")
     status = own_status if isinstance(own_status, int) else STATUS.get(error.code, 503)
     return error_response(status, error.code, error.message, error.hint)

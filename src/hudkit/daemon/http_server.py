@@ -7,6 +7,7 @@ loopback. One thread owns the log: a request is one bounded body in and one answ
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -33,12 +34,32 @@ from hudkit.agent.session_transcript import session_sources
 from hudkit.api import Hud
 from hudkit.config import Settings
 from hudkit.daemon.backup_timer import back_up_in_time
-from hudkit.daemon.handlers import DONE, HANDLERS, RequestHandlers, error_response
+from hudkit.daemon.handlers import DONE, HANDLERS, RequestHandlers, error_response, refusal
 from hudkit.daemon.index_process import IndexProcess
 from hudkit.daemon.logfile import LOGGER, write_to_file
-from hudkit.errors import HudkitError, StoreDamaged, StoreGone
+from hudkit.errors import ConfigError, HudkitError, StoreDamaged, StoreGone, StoreUnsafe
+from hudkit.hosts.hook_address import HookAddress, hook_address_path, read_hook_address, write_hook_address
+from hudkit.hosts.hook_session import with_agent_file
+from hudkit.hosts.hook_wire import (
+    HOOK_HOSTS,
+    NOTHING_NEW,
+    HookAnswer,
+    HookPayload,
+    HostEvent,
+    read_hook,
+    write_answer,
+)
 from hudkit.hosts.opencode import plugin_install
-from hudkit.hosts.wire import MAX_BODY, PROTOCOL, PROTOCOL_HEADER, SPOKEN, VERSION_HEADER, Hello, encode
+from hudkit.hosts.wire import (
+    MAX_BODY,
+    PROTOCOL,
+    PROTOCOL_HEADER,
+    SPOKEN,
+    VERSION_HEADER,
+    Hello,
+    RequestRefused,
+    encode,
+)
 from hudkit.ingest.extraction import KnownStatements, extract
 from hudkit.log import EventLog
 from hudkit.log.stores import SqliteLog, open_log
@@ -92,9 +113,16 @@ def serve_requests(
     listening: list[socket.socket] = []
     try:
         write_to_file(db.absolute().parent / "daemon.log")
-        if port is not None:
+        hooks = _hook_listener(db) if port is None else None
+        if hooks is not None:
+            port, address = hooks.getsockname()[1], "127.0.0.1"
+            listening.append(hooks)
+        elif port is not None:
             listening.append(listen_tcp(address, port))
         listening.insert(0, _listen_unix(socket_file))
+        if hooks is not None:
+            token = page_token(_token_file(db))
+            write_hook_address(hook_address_path(), HookAddress(port or 0, token, str(socket_file)))
         LOGGER.info("version %s listens on %s", hudkit.__version__, socket_file)
         report(f"listening on {socket_file}")
         if port is not None:
@@ -125,6 +153,23 @@ def _token_file(db: Path) -> Path:
     return db.absolute().parent / "token"
 
 
+def _hook_listener(db: Path) -> socket.socket | None:
+    """Return a listener for hooks, on the port of before where that is free; `None` where no host calls over HTTP."""
+    if db.absolute() != paths.log_path():
+        return None
+    try:
+        wanted = read_hook_address(hook_address_path())
+    except StoreUnsafe as error:
+        LOGGER.warning("no port for hooks: %s", error)
+        return None
+    if wanted is None:
+        return None
+    for port in (wanted.port, 0):
+        with contextlib.suppress(ConfigError):
+            return listen_tcp("127.0.0.1", port)
+    return None
+
+
 def _renew_plugin() -> None:
     """Write the plugin of OpenCode anew where an upgrade left that of an older version."""
     try:
@@ -151,7 +196,7 @@ async def _run(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end.set)
     activity = _Activity()
-    with ThreadPoolExecutor(1, "hudkit-log") as thread:
+    with ThreadPoolExecutor(1, "hudkit-log") as thread, ThreadPoolExecutor(2, "hudkit-files") as file_thread:
         # Compiles the patterns for plain words before anybody is answered: a first message would wait for them, and
         # a frame has no time for that.
         extract("The weather is fine today", KnownStatements(rules=("never push",)))
@@ -170,7 +215,7 @@ async def _run(
                     end.set()
 
         handlers = RequestHandlers(hud) if indexing is None else RequestHandlers(hud, on_upload=indexing.uploaded)
-        app = _application(handlers, thread, activity, end.set, answered)
+        app = _application(handlers, thread, file_thread, activity, end.set, answered)
         servers = [make_server(app, _OWN_USER, grace_seconds=_GRACE_SECONDS, signals=False, admits=_is_own_user)]
         if len(listening) > 1:
             port = listening[1].getsockname()[1]
@@ -210,6 +255,20 @@ async def _until_idle(activity: _Activity, seconds: float, end: asyncio.Event) -
 
 _BODY_SECONDS = 10
 """Seconds within which a request's body must have arrived, so that a slow client holds no memory for long."""
+
+_HOOK_SECONDS = {
+    HostEvent.SESSION_STARTED: 2.0,
+    HostEvent.SESSION_RESUMED: 2.0,
+    HostEvent.SESSION_CLEARED: 2.0,
+    HostEvent.WINDOW_COMPACTED: 2.0,
+    HostEvent.COMPACTION_STARTS: 5.0,
+    HostEvent.COMPACTION_ENDED: 5.0,
+    HostEvent.SUBAGENT_STARTED: 2.0,
+}
+"""Seconds after which a hook is answered with nothing (contract 6: an epoch's start 2 s, a summary 5 s)."""
+
+_HOOK_SECONDS_OF_STEP = 0.2
+"""The same for every other hook."""
 
 _MAX_WAITING = 64
 """Requests that wait for the log's thread or are being answered; further ones are told that the daemon is busy."""
@@ -289,6 +348,63 @@ class _Endpoint:
         return answer
 
 
+class _HookEndpoint:
+    """An ASGI endpoint for the hooks of one host.
+
+    The session's file is read on a thread of its own, then the hook is answered on the log's. A host waits for its
+    hooks: each has a deadline of ours, behind which there is nothing new, and what was late comes with the next one.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        handlers: RequestHandlers,
+        threads: tuple[Executor, Executor],
+        activity: _Activity,
+        on_answer: Callable[[], None],
+    ) -> None:
+        """`threads` are the log's and the one that reads files."""
+        self._sessions = handlers.hooks[host]
+        self._log_thread, self._file_thread = threads
+        self._activity = activity
+        self._on_answer = on_answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._activity:
+            status, body = await self._answer(Request(scope, receive))
+        await _response(status, body)(scope, receive, send)
+
+    async def _answer(self, request: Request) -> _Answer:
+        if self._activity.running > _MAX_WAITING:
+            return error_response(503, "busy", f"{_MAX_WAITING} requests are waiting", "Try again")
+        body = await _read_body(request)
+        if isinstance(body, tuple):
+            return body
+        try:
+            payload = with_agent_file(read_hook(body))
+        except RequestRefused as error:
+            return refusal(error)
+        answer = NOTHING_NEW
+        seconds = _HOOK_SECONDS.get(payload.event, _HOOK_SECONDS_OF_STEP)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                answer = await self._answered(payload, seconds / 2)
+        self._on_answer()
+        return 200, encode(write_answer(payload, answer))
+
+    async def _answered(self, payload: HookPayload, seconds: float) -> HookAnswer:
+        """Read the session's file, for so many seconds at most, and answer."""
+        loop = asyncio.get_running_loop()
+        session = await loop.run_in_executor(self._log_thread, self._sessions.of, payload)
+        if session is None:
+            return NOTHING_NEW
+        reading = loop.run_in_executor(self._file_thread, session.follow, payload)
+        done, _ = await asyncio.wait([reading], timeout=seconds)
+        if done and (error := reading.exception()) is not None:
+            LOGGER.error("a transcript cannot be read: %s", error_location(error))
+        return await loop.run_in_executor(self._log_thread, session.answer, payload)
+
+
 async def _read_body(request: Request) -> bytes | _Answer:
     """Return a request's body, or the answer that refuses it: too long, or too slow."""
     declared = request.headers.get("content-length", "0")
@@ -312,11 +428,13 @@ async def _read_body(request: Request) -> bytes | _Answer:
 def _application(
     handlers: RequestHandlers,
     thread: Executor,
+    file_thread: Executor,
     activity: _Activity,
     stop: Callable[[], None],
     on_answer: Callable[[], None],
 ) -> Starlette:
-    """Return the ASGI application with all routes; requests on the log are answered on `thread`, one at a time.
+    """Return the ASGI application with all routes; requests on the log are answered on `thread`, one at a time, and
+    transcripts read on `file_thread`.
 
     `stop` is called when a stop is asked for, `on_answer` after each answered request. Both are called on the event
     loop, so they must only make a note of it.
@@ -345,6 +463,14 @@ def _application(
             *(
                 Route(path, _Endpoint(path, handlers, thread, activity, on_answer), methods=["POST"])
                 for path in HANDLERS
+            ),
+            *(
+                Route(
+                    f"/v1/hook/{host}",
+                    _HookEndpoint(host, handlers, (thread, file_thread), activity, on_answer),
+                    methods=["POST"],
+                )
+                for host in HOOK_HOSTS
             ),
         ],
         exception_handlers={HTTPException: _refuse, Exception: _fail},

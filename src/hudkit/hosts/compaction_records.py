@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from hudkit.api import HudSession
 from hudkit.config import Settings
 from hudkit.context.compaction import cooldown
 from hudkit.context.compaction.receipts import announcement, forecast_compaction
-from hudkit.context.compaction.summaries import summary_prompt
+from hudkit.context.compaction.summaries import summary_notes, summary_prompt
 from hudkit.errors import HudkitError
 from hudkit.log import EventDraft, Origin
 from hudkit.log.payloads import CompactAfter, CompactBefore, CompactUndone
@@ -32,15 +33,34 @@ def summary_request(session: HudSession, *, carries: bool = True) -> str:
 
     It `carries` the summary of the compaction before, where the host leaves that out of what it compacts.
     """
-    state = session.state
-    shown, over, unshown = "", tuple[str, ...](), tuple[str, ...]()
-    if state.seq:
-        try:
-            shown, over = session.frame_after_compaction().base, session.ended_texts()
-            unshown = session.unshown_texts()
-        except HudkitError as error:  # a compaction without the HUD is better than none
-            _LOG.warning("a compaction goes without the HUD: %s", error.code)
-    return summary_prompt(shown, state.compacted.summary if carries else "", over, unshown)
+    return summary_prompt(*_survivors(session, session.state.compacted.summary if carries else ""))
+
+
+def compaction_notes(session: HudSession) -> str:
+    """Return what a host adds to its own prompt of a compaction: the same as in `summary_request`, without the
+    prompt; empty where nothing is recorded."""
+    shown, _, over, unshown = _survivors(session)
+    return summary_notes(shown, over, unshown).strip()
+
+
+class _Survivors(NamedTuple):
+    """The parameters of `summary_prompt`."""
+
+    shown: str = ""
+    summary: str = ""
+    over: Sequence[str] = ()
+    unshown: Sequence[str] = ()
+
+
+def _survivors(session: HudSession, summary: str = "") -> _Survivors:
+    if not session.state.seq:
+        return _Survivors(summary=summary)
+    try:
+        shown = session.frame_after_compaction().base
+        return _Survivors(shown, summary, session.ended_texts(), session.unshown_texts())
+    except HudkitError as error:  # a compaction without the HUD is better than none
+        _LOG.warning("a compaction goes without the HUD: %s", error.code)
+        return _Survivors(summary=summary)
 
 
 def request_compaction(session: HudSession, used: int | None, settings: Settings) -> tuple[bool, str]:

@@ -76,7 +76,7 @@ from hudkit.log.payloads import (
     Payload,
     PrunedOutput,
 )
-from hudkit.sections.call_history import EpochState
+from hudkit.sections.call_history import NEW_WINDOW, EpochState
 from hudkit.sections.document_builder import (
     DocumentBuilder,
     KnownRows,
@@ -123,6 +123,9 @@ without the HUD for a while."""
 
 MEMO_ENTRIES = 8192
 """Elements whose tokens are remembered; beyond, the memory starts anew."""
+
+REPLACES_BASE = "This takes the place of the HUD above.\n\n"
+"""The beginning of a base where the one before stays in the window."""
 
 ORDERED_ITEM_TOKENS = 2
 """Tokens by which the number of an ordered item can cost more than a bullet."""
@@ -281,7 +284,8 @@ def _build(
     tail = _tail(state, request, context, facts, words + named + band_words)
     layers = None
     if additive and request.placement != "system":
-        layers = _continue_epoch(state, request, context, facts, tail, _alarm(facts, words + band_words))
+        alarm = _alarm(facts, band_words.removeprefix(", ") if request.tells_usage else words + band_words)
+        layers = _continue_epoch(state, request, context, facts, tail, alarm)
     if layers is None:
         layers = _new_epoch(state, request, context, facts, tail, _reason(state, request, facts), additive)
     pruned = _prune(state, request, context, facts, _has_new_base(layers))
@@ -307,6 +311,8 @@ def _tail(state: HudState, request: FrameRequest, context: ComposeContext, facts
 
     What is wrong with the HUD itself is said with it; a loss that nobody was told of yet, at once.
     """
+    if request.is_kept:
+        return _Tail()
     in_system_prompt = request.placement == "system"
     loss_is_new = state.gaps.loss_seq > state.window.call_seq
     if not (request.position.turn_start or in_system_prompt or request.notice or loss_is_new):
@@ -354,7 +360,7 @@ def _continue_epoch(
 ) -> _FrameLayers | None:
     """The layers of one more call of the epoch that is in force; `None` where a new one has to begin."""
     epoch, base = state.epoch, state.epoch.base
-    if base is None or epoch.over or base.placement != request.placement:
+    if base is None or epoch.over or request.new_window or base.placement != request.placement:
         return None
     if _asks_other_density(state, request, base) or facts.rebase_pays or _has_lost_anchor(base, request.position):
         return None
@@ -398,6 +404,8 @@ def _continue_epoch(
 
 def _has_lost_anchor(base: FrameBase, position: TranscriptPosition) -> bool:
     """Whether the message that a base stands behind is gone, and the base with it."""
+    if position.blocks is not None:
+        return bool(base.anchor) and f"{base.epoch}.0" not in position.blocks
     return bool(base.anchor) and position.anchors is not None and base.anchor not in position.anchors
 
 
@@ -486,8 +494,10 @@ def _new_delta(
     A block without text notes what waits, or that the transcript tells what there is no room for.
     """
     turn_start = request.position.turn_start
-    tells = news.untold.pressing or news.is_due or bool(alarm and not turn_start)
-    last_lines = ((alarm,) if alarm and not turn_start else ()) + restored.lines
+    # At the start of a turn the tail has it, where there is one.
+    is_alarmed = bool(alarm) and (request.is_kept or not turn_start)
+    tells = news.untold.pressing or news.is_due or is_alarmed
+    last_lines = ((alarm,) if is_alarmed else ()) + restored.lines
     text, tokens = "", 0
     for changed_lines in (news.missing.lines, news.untold.lines) if tells else ((),):
         is_empty = not changed_lines and not last_lines
@@ -587,10 +597,12 @@ def _new_epoch(
     ceiling = max(share, budget - tail_tokens)
     rules = min(share, PRESSED_RULES)
     share = int(share * facts.share_of_band)
-    fitted = _fit_base(state, context, facts, _BaseShares(share, ceiling, rules), tag, additive)
-    density, text = _density_of(fitted, request.density), fitted.text
     old = state.epoch.base
-    at_end = not in_system_prompt and _starts_late(state, request.position, facts)
+    at_end = not in_system_prompt and _stands_at_end(state, request, facts)
+    lead = REPLACES_BASE if at_end and _stands_before(state, request) else ""
+    share -= renderer.count(lead)
+    fitted = _fit_base(state, context, facts, _BaseShares(share, ceiling, rules), tag, additive)
+    density, text = _density_of(fitted, request.density), lead + fitted.text
     if in_system_prompt and old is not None and _is_same_text(old, text) and not state.epoch.over:
         base = old
     else:
@@ -598,7 +610,7 @@ def _new_epoch(
             epoch=max(state.epoch.number, state.epoch.last) + 1,
             tag=tag,
             text=text,
-            tokens=fitted.tokens,
+            tokens=renderer.count(text) if lead else fitted.tokens,
             density=density.value,
             placement=request.placement,
             budget=budget,
@@ -626,6 +638,25 @@ def _may_rebase(pruned: OutputsPrune, facts: CallFacts) -> bool:
     front = facts.costs.load - facts.costs.fixed - pruned.freed - pruned.reprocessed
     cost = max(0.0, front) * (facts.policy.write_factor - facts.policy.read_factor)
     return cost <= MAX_REBASE_COST * pruned.saves
+
+
+def _stands_before(state: HudState, request: FrameRequest) -> bool:
+    """Whether the base before is still in the window, as the host keeps it."""
+    base = state.epoch.base
+    begins = request.new_window or state.epoch.over not in ("", "damage")
+    return request.is_kept and base is not None and not begins and not _has_lost_anchor(base, request.position)
+
+
+def _stands_at_end(state: HudState, request: FrameRequest, facts: CallFacts) -> bool:
+    """Whether a new base stands behind the last message: in the system prompt it would change what was sent."""
+    if request.placement == "conversation":
+        return True
+    if request.is_kept and state.epoch.base is not None:
+        # The base in the system prompt stays, and the new one says that it takes its place.
+        used = facts.usage.used_tokens
+        over = state.epoch.over not in ("", "damage") or request.new_window
+        return not over and used is not None and used >= LATE_START_TOKENS
+    return not request.new_window and _starts_late(state, request.position, facts)
 
 
 def _starts_late(state: HudState, position: TranscriptPosition, facts: CallFacts) -> bool:
@@ -692,6 +723,8 @@ def _reason(state: HudState, request: FrameRequest, facts: CallFacts) -> str:
     base = state.epoch.base
     if base is None and state.epoch.over != "redaction":
         return "session"
+    if request.new_window:
+        return NEW_WINDOW
     if base is None or state.epoch.over:
         return state.epoch.over
     if base.placement != request.placement or request.placement == "system":

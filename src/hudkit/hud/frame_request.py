@@ -42,6 +42,9 @@ DELTA_FORMS = {"tool": "tool", "user": "user"}
 BLOCKS_BEHIND_BASE = 1_000
 """Content blocks behind the base, for the cost model: out of a breakpoint's reach, however many there are."""
 
+KEPT_PLACEMENTS = ("kept", "conversation")
+"""Placements in hosts that keep every block where it was first put, the base in the system prompt or among them."""
+
 SUPERSEDED_SHARE = 0.5
 """The share of a delta's tokens that a new base does without: superseded lines, and each block's own tag."""
 
@@ -61,7 +64,9 @@ class TranscriptPosition(msgspec.Struct, frozen=True):
     """Where a call stands: the anchors in its transcript, the last one and its form, and whether a turn starts.
 
     `anchors` is `None` where the host gives no transcript: then nothing is ever missing from it. `order` has them as
-    the transcript has, `users` those of which the host says that they are a user's.
+    the transcript has, `users` those of which the host says that they are a user's. `blocks` are the ids of the
+    deltas that are there, `EPOCH.0` of a base that stands among them, where the host keeps them itself (`None`: they
+    are there where their anchors are).
     """
 
     anchors: frozenset[str] | None
@@ -70,6 +75,7 @@ class TranscriptPosition(msgspec.Struct, frozen=True):
     turn_start: bool
     order: tuple[str, ...] = ()
     users: frozenset[str] = frozenset()
+    blocks: frozenset[str] | None = None
 
     def messages_behind(self, anchor: str) -> int:
         """Return how many messages stand behind the one with an anchor; 0 where it is not there."""
@@ -120,7 +126,9 @@ def _message(entry: TranscriptMessage | tuple[str, str] | str, n: int) -> Transc
 
 
 def anchored_ids(anchors: Iterable[tuple[str, str]], position: TranscriptPosition) -> tuple[str, ...]:
-    """Return, of recorded deltas as `(id, anchor)` in order, the ids whose anchors are in the transcript."""
+    """Return, of recorded deltas as `(id, anchor)` in order, the ids of those that are in the transcript."""
+    if position.blocks is not None:
+        return tuple([id for id, _ in anchors if id in position.blocks])
     present = position.anchors
     return tuple([id for id, anchor in anchors if present is None or anchor in present])
 
@@ -134,7 +142,8 @@ class FrameRequest(msgspec.Struct, frozen=True):
     `tag` is used if a new epoch begins, `now` is Unix ms; `notice` says what is wrong with the HUD itself;
     `last_mark` is the mark of the newest frame that was sent (empty: all were); `answered` are events since the last
     call of which answers in the last message tell; `sent_prefix` and `parts` are only recorded (`sent_prefix` of the
-    sizes that the stubs of pruned calls have); `outputs` are those of the transcript.
+    sizes that the stubs of pruned calls have); `outputs` are those of the transcript. `tells_usage`: the host itself
+    tells the model how many tokens remain. `new_window`: nothing of the calls before is in the window any more.
     """
 
     used_tokens: int | None
@@ -152,6 +161,13 @@ class FrameRequest(msgspec.Struct, frozen=True):
     sent_prefix: Callable[[Mapping[str, int]], SentTranscript] | None = None
     parts: RequestParts | None = None
     outputs: tuple[CallOutput, ...] = ()
+    tells_usage: bool = False
+    new_window: bool = False
+
+    @property
+    def is_kept(self) -> bool:
+        """Return whether the host keeps each block where it was first put: then there is no tail."""
+        return self.placement in KEPT_PLACEMENTS
 
 
 # -- a call's facts --------------------------------------------------------------------------------------------
@@ -188,7 +204,9 @@ def resolve_facts(state: HudState, request: FrameRequest, settings: Settings) ->
     cold = _is_cold(state, request, settings, policy)
     superseded = SUPERSEDED_SHARE * sum([delta.tokens for delta in state.epoch.deltas])
     # What stands behind the base is known where the host tells the parts of its request; cold, it does not matter.
+    # Where the host keeps the blocks, a new base would take none of them away.
     may_rebase = bool(superseded) and request.position.turn_start and (cold or request.parts is not None)
+    may_rebase = may_rebase and not request.is_kept
     costs = _call_costs(state, request, usage, cold) if may_rebase or request.outputs else None
     return CallFacts(
         usage=usage,
@@ -199,7 +217,7 @@ def resolve_facts(state: HudState, request: FrameRequest, settings: Settings) ->
         band_entered=usage.band != _last_shown_band(state) or unsent_after is not None,
         unsent_after=unsent_after,
         policy=policy,
-        cache_cold=cold,
+        cache_cold=cold and not request.is_kept,
         costs=costs,
         rebase_pays=may_rebase and costs is not None and _rebase_pays(state, superseded, costs, policy),
     )

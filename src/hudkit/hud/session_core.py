@@ -21,7 +21,13 @@ from hudkit.hud.frame import (
     rebuild_frame,
     view_options,
 )
-from hudkit.hud.frame_request import FrameRequest, TranscriptMessage, TranscriptPosition, transcript_position
+from hudkit.hud.frame_request import (
+    KEPT_PLACEMENTS,
+    FrameRequest,
+    TranscriptMessage,
+    TranscriptPosition,
+    transcript_position,
+)
 from hudkit.log.codec import ID_LIMIT, encode_payload, is_id
 from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.event_log import EventLog, Snapshot
@@ -62,7 +68,7 @@ if TYPE_CHECKING:
 SNAPSHOT_EVERY = 500
 """A snapshot is saved when this many events were folded since the last one: it saves time, nothing else."""
 
-PLACEMENTS = ("anchored", "system")
+PLACEMENTS = ("anchored", "system", *KEPT_PLACEMENTS)
 """Where a frame goes: in layers that keep the prefix cache, or whole into the system prompt."""
 
 MAX_ANSWERED = 100
@@ -340,14 +346,21 @@ class SessionCore:
         parts: RequestParts | None = None,
         outputs: Sequence[CallOutput] = (),
         history: Sequence[str] | None = None,
+        tells_usage: bool = False,
+        new_window: bool = False,
     ) -> Frame:
         """Return the frame of the next call, recorded durably before it is returned.
 
         `used_tokens` and `limit_tokens` are what the host reports (not given: the last report); `budget` is in
         tokens (not given: a share of the window); `density` follows the band where it is not given; `placement` is
-        `anchored` or `system`; `transcript` tells which anchors are there and what the last message is. `last_mark`
-        is the `mark` of the last frame that was sent, where a later one came too late. What `pending_events` gives is
-        appended in the same commit, and the frame shows it; it is asked again where another writer came between.
+        `anchored` or `system`, or, in a host that keeps every block where it was first put and has no place for a
+        tail, `kept` (the base is in the system prompt) or `conversation` (the base is a block, too). There the host
+        may tell the model itself how many tokens remain (`tells_usage`), and say that nothing of the calls before is
+        in the window any more (`new_window`).
+
+        `transcript` tells which anchors are there and what the last message is. `last_mark` is the `mark` of the last
+        frame that was sent, where a later one came too late. What `pending_events` gives is appended in the same
+        commit, and the frame shows it; it is asked again where another writer came between.
         `sent_prefix` tells what of the transcript was sent before (or makes it of the sizes of the stubs, by call),
         `parts` what the request carries, `outputs` what the tools of the transcript brought: old ones may become
         stubs (`Frame.pruned`). What messages had recorded that the transcript has no more, because the host took
@@ -381,6 +394,8 @@ class SessionCore:
             sent_prefix=(lambda _: sent_prefix) if isinstance(sent_prefix, SentTranscript) else sent_prefix,
             parts=parts,
             outputs=tuple(outputs),
+            tells_usage=tells_usage,
+            new_window=new_window,
         )
         try:
             frame = self._record(request, pending_events)

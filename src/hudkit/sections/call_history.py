@@ -17,6 +17,7 @@ from hudkit.log.event import Event
 from hudkit.log.payloads import (
     CommitMade,
     CompactAfter,
+    CompactBefore,
     CompactUndone,
     ContextSnapshot,
     EventGap,
@@ -50,6 +51,9 @@ _MAX_TOLD_STALE = 100
 
 _MAX_STANDING_REVERTS = 20
 """Reverts whose messages are looked for in a transcript: a host brings the last ones back, if any."""
+
+NEW_WINDOW = "window"
+"""The reason of a base that was written because the host said that its window begins anew."""
 
 _replace = msgspec.structs.replace
 
@@ -138,6 +142,8 @@ class EpochState(msgspec.Struct, frozen=True, omit_defaults=True):
     epoch, and why; `last` is the highest number that was ever given: none is given twice. `reverted_from` is the
     first event that messages had recorded which the host took back in this epoch (0: none), `reverted_at` the event
     that says so: what was sent in between and stands in the transcript all the same must not be sent again.
+    `compacting_at` is the event that announced a compaction which has not ended (0: none): a base that is written
+    for the window behind it before its end is known belongs to that window.
     """
 
     base: FrameBase | None = None
@@ -147,6 +153,7 @@ class EpochState(msgspec.Struct, frozen=True, omit_defaults=True):
     last: int = 0
     reverted_from: int = 0
     reverted_at: int = 0
+    compacting_at: int = 0
 
     @property
     def number(self) -> int:
@@ -159,6 +166,7 @@ _EPOCH_EVENTS = (
     FrameDelta,
     FrameUnsent,
     ContextSnapshot,
+    CompactBefore,
     CompactAfter,
     CompactUndone,
     MessagesRevert,
@@ -171,7 +179,8 @@ def _reduce_epoch(epoch: EpochState, event: Event) -> EpochState:
     """Return the epoch after an event of `_EPOCH_EVENTS`."""
     match event.payload:
         case FrameBase() as base:
-            return EpochState(base, event.seq, last=max(epoch.last, base.epoch))
+            last = max(epoch.last, base.epoch)
+            return EpochState(base, event.seq, last=last, compacting_at=epoch.compacting_at)
         case FrameDelta() as delta if epoch.base and delta.epoch == epoch.base.epoch:
             return _replace(epoch, deltas=(*epoch.deltas, delta))
         case FrameUnsent(epoch=number, sent_count=sent_count) if number == epoch.number:
@@ -179,8 +188,12 @@ def _reduce_epoch(epoch: EpochState, event: Event) -> EpochState:
         case ContextSnapshot(call=call) if call is not None and call.epoch > epoch.last:
             # The base of that call was redacted: its number is taken all the same.
             return _replace(epoch, last=call.epoch)
+        case CompactBefore():
+            return _replace(epoch, compacting_at=event.seq)
         case CompactAfter():
-            return _replace(epoch, over="compaction")
+            base_of_window = epoch.base if 0 < epoch.compacting_at < epoch.base_seq else None
+            is_ahead = base_of_window is not None and base_of_window.reason == NEW_WINDOW
+            return _replace(epoch, over=epoch.over if is_ahead else "compaction", compacting_at=0)
         case CompactUndone():
             return _replace(epoch, over="undone")
         case MessagesRevert(seqs=seqs) if seqs:

@@ -11,6 +11,7 @@ CACHE_RULES = {"anthropic": "Anthropic's cache rules", "openai": "OpenAI's autom
 EPOCH_REASONS = {
     "session": "the session began",
     "compaction": "a compaction",
+    "window": "the host began its window anew",
     "undone": "a compaction was undone",
     "idle": "the cache had expired anyway",
     "pays": "it saves more than it costs",

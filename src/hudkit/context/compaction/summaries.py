@@ -46,6 +46,30 @@ def summary_prompt(hud: str, summary: str = "", over: Sequence[str] = (), unshow
     where a plugin sets the prompt), so it has to be carried on from here.
     """
     parts = "\n".join(f"## {title}\n({what})" for title, what in SUMMARY_PARTS)
+    earlier = (
+        "What you wrote at the compaction before this one is not in the conversation above any more. Carry on what "
+        f"of it still holds:\n\n<summary>\n{summary.strip()}\n</summary>\n\n"
+        if summary.strip()
+        else ""
+    )
+    return (
+        "The conversation above is about to leave your window. You go on with the same work right after this, with "
+        "only what you write down now. Write to yourself, in the first person, as someone who knows the work but has "
+        "forgotten the conversation.\n\n"
+        f"{summary_notes(hud, over, unshown)}"
+        f"{earlier}"
+        "Write these six parts, in this order, with these headings. Be specific: exact paths, names, values and "
+        "error texts. Leave out what can be read again from the files. Write nothing before or after them; where "
+        "a part has nothing, write a dash.\n\n"
+        f"{parts}\n"
+    )
+
+
+def summary_notes(hud: str, over: Sequence[str] = (), unshown: Sequence[str] = ()) -> str:
+    """Return what a prompt of a compaction tells of the HUD, whoever asks; empty where nothing is recorded.
+
+    The parameters are those of `summary_prompt`.
+    """
     display = (
         "Your heads-up display is kept outside of this conversation. It stays as it is and will be in front of you "
         "after the compaction, so do not copy it; say what it does not say. This is what it will show:\n\n"
@@ -67,25 +91,7 @@ def summary_prompt(hud: str, summary: str = "", over: Sequence[str] = (), unshow
         if ended
         else ""
     )
-    earlier = (
-        "What you wrote at the compaction before this one is not in the conversation above any more. Carry on what "
-        f"of it still holds:\n\n<summary>\n{summary.strip()}\n</summary>\n\n"
-        if summary.strip()
-        else ""
-    )
-    return (
-        "The conversation above is about to leave your window. You go on with the same work right after this, with "
-        "only what you write down now. Write to yourself, in the first person, as someone who knows the work but has "
-        "forgotten the conversation.\n\n"
-        f"{display}"
-        f"{no_room}"
-        f"{no_longer}"
-        f"{earlier}"
-        "Write these six parts, in this order, with these headings. Be specific: exact paths, names, values and "
-        "error texts. Leave out what can be read again from the files. Write nothing before or after them; where "
-        "a part has nothing, write a dash.\n\n"
-        f"{parts}\n"
-    )
+    return f"{display}{no_room}{no_longer}"
 
 
 # -- where a model wrote none ----------------------------------------------------------------------------------

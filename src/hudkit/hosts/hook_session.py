@@ -1,0 +1,359 @@
+"""One session of a host that calls hooks: what its transcript file tells is recorded, and each hook is answered.
+
+The host's own file is what is believed. What was said comes from there, with the ids by which `memory` finds it; and
+so does which of our texts stand in the window. An answer that was lost is therefore given again with the next hook, a
+resumed session gets no second base, and a process that starts knows what the one before it sent. A text is looked for
+once the model has answered behind it: the host writes it down some time after the hook.
+
+For example, a prompt is answered with the base (1.0). Two tools run, and their hooks find one response in the file,
+which was there before: nothing can be said of 1.0 yet. At the next prompt the file has the model's answer, and the
+base in front of it. Had the first answer been lost, it would not be there, and a base would be given now.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Lock
+
+from msgspec.structs import replace
+
+from hudkit.api import Hud, HudSession, PendingEvents, TranscriptIngester
+from hudkit.context.caching import Segment, common_prefix
+from hudkit.errors import HudkitError, StoreError
+from hudkit.hosts.compaction_records import compaction_notes, record_start
+from hudkit.hosts.hook_wire import NOTHING_NEW, TAKES_CONTEXT, CallerFacts, HookAnswer, HookPayload, HostEvent
+from hudkit.hud.frame import Frame
+from hudkit.hud.frame_request import TranscriptPosition, position_at_end
+from hudkit.hud.session_keys import keys_with_id
+from hudkit.ingest import IngestBatch
+from hudkit.log import EventDraft
+from hudkit.log.payloads import CompactAfter, FrameBase
+from hudkit.transcripts import Message, ReasoningPart, TextPart, ToolPart
+from hudkit.transcripts.transcript_follower import FollowedTranscript, TranscriptFollower
+
+_LOG = logging.getLogger("hudkit.ingest")
+
+_NOT_READ = FollowedTranscript()
+
+
+class HookSession:
+    """One session of a host that calls hooks. `follow` may run in another thread, all else is for one."""
+
+    def __init__(
+        self, session: HudSession, host_session: str, directory: str, host: str, *, format: str = "", parent: str = ""
+    ) -> None:
+        """`host_session` and `parent` (the session that started it) are the host's own ids, `format` is the host
+        whose transcripts the session's file is like (default: `host`)."""
+        self.session = session
+        self._ingester = TranscriptIngester(session, host_session, directory, host)
+        self._format = format or host
+        self._parent = parent
+        self._file: Path | None = None
+        self._follower: TranscriptFollower | None = None
+        self._reading = Lock()
+        self._read = _NOT_READ
+        self._new: list[Message] = []  # read, and not recorded yet
+        self._messages: dict[str, Message] = {}
+        self._known: frozenset[str] = frozenset()  # ids of the messages of the branch that was followed last
+        self._sent: dict[str, int] = {}  # ids of blocks, with the responses there were when they were sent
+        self._base_told = -1  # the epoch whose base the caller shows
+        self._pieces: tuple[Segment, ...] | None = None
+        self._notice = ""
+
+    # -- the transcript ----------------------------------------------------------------------------------------
+
+    def follow(self, payload: HookPayload) -> None:
+        """Read what is new in the session's file. It may take long where there is much; nothing is recorded yet."""
+        path = payload.agent_transcript_path or payload.transcript_path
+        with self._reading:
+            if path and (self._file is None or self._file != Path(path)):
+                self._file = Path(path)
+                self._follower = TranscriptFollower(self._format, self._file)
+            if self._follower is None:
+                return
+            read = self._follower.read()
+            self._new += read.new
+            self._read = read
+
+    # -- answers -----------------------------------------------------------------------------------------------
+
+    def answer(self, payload: HookPayload) -> HookAnswer:
+        """Return what a hook is answered, recorded before it goes out.
+
+        Never raises: what is wrong with the HUD is no reason for the host to fail. Then there is nothing new.
+        """
+        try:
+            return self._answer(payload)
+        except HudkitError as error:
+            _LOG.warning("a hook goes without the HUD: %s", error)
+        except Exception:
+            _LOG.exception("a hook goes without the HUD")
+        return NOTHING_NEW
+
+    def _answer(self, payload: HookPayload) -> HookAnswer:
+        read = self._take_read()
+        event, caller = payload.event, payload.hud or CallerFacts()
+        used = caller.used if caller.used is not None else read.usage.used if read.usage is not None else None
+        self._follow_history(read, used)
+        batch = self._batch(read, caller)
+        if event is HostEvent.COMPACTION_STARTS:
+            self._record(batch)
+            return self._start_compaction(payload, used)
+        if payload.hook_event_name not in TAKES_CONTEXT:
+            self._record(batch)
+            return NOTHING_NEW
+        begins = event is HostEvent.SESSION_CLEARED
+        if event is HostEvent.WINDOW_COMPACTED:
+            self._record(batch)
+            batch = IngestBatch()
+            begins = self._is_ahead_of_file(used)
+        return self._compose(payload, caller, read, batch, used, begins=begins)
+
+    def _take_read(self) -> FollowedTranscript:
+        """Return the transcript as it was read last, with the messages that are not recorded yet as the new ones."""
+        with self._reading:
+            for message in self._new:
+                self._messages[message.id] = message
+            return replace(self._read, new=tuple(self._new))
+
+    def _batch(self, read: FollowedTranscript, caller: CallerFacts) -> IngestBatch:
+        return IngestBatch(
+            messages=read.new,
+            todos=read.todos,
+            title=read.title,
+            parent=self._parent,
+            limit=caller.window or read.window,
+            anchors=self._anchors(read),
+        )
+
+    def _record(self, batch: IngestBatch) -> None:
+        try:
+            self._ingester.record(batch)
+        except StoreError as error:
+            _LOG.warning("what was said is not recorded yet: %s", error)
+            return
+        self._recorded(batch)
+
+    def _recorded(self, batch: IngestBatch) -> None:
+        done = {id(message) for message in batch.messages}
+        with self._reading:
+            self._new = [message for message in self._new if id(message) not in done]
+
+    def _follow_history(self, read: FollowedTranscript, used: int | None) -> None:
+        """Take back what messages recorded that are on no branch of the conversation any more."""
+        ids = frozenset(read.all_anchors)
+        gone, first = self._known - ids, not self._known
+        self._known = ids
+        if not ids or not (gone or first) or any(message.summary for message in read.new):
+            return
+        if first and not self.session.state.seq:
+            return
+        try:
+            self.session.follow_transcript(self._named(read.all_anchors), whole=True, used_tokens=used)
+        except StoreError as error:
+            _LOG.warning("what was taken back is not recorded yet: %s", error)
+
+    def _start_compaction(self, payload: HookPayload, used: int | None) -> HookAnswer:
+        instructions = compaction_notes(self.session)
+        try:
+            record_start(self.session, payload.trigger or "host", used)
+        except StoreError as error:
+            # What the summary is told is worth more than the record of it.
+            _LOG.warning("compact.before is not recorded: %s", error.code)
+        return HookAnswer(instructions=instructions)
+
+    def _is_ahead_of_file(self, used: int | None) -> bool:
+        """Whether a compaction is told that the file does not have yet."""
+        epoch = self.session.state.epoch
+        if epoch.over == "compaction" or epoch.base is None:
+            return False
+        if not epoch.compacting_at:
+            record_start(self.session, "host", used)
+        return True
+
+    # -- frames ------------------------------------------------------------------------------------------------
+
+    def _compose(
+        self,
+        payload: HookPayload,
+        caller: CallerFacts,
+        read: FollowedTranscript,
+        batch: IngestBatch,
+        used: int | None,
+        *,
+        begins: bool,
+    ) -> HookAnswer:
+        standing = frozenset[str]() if begins else self._standing(read)
+        pending = PendingEvents()
+
+        def new_events() -> Sequence[EventDraft]:
+            nonlocal pending
+            pending = self._ingester.prepare(batch)
+            return (*pending.drafts, *self._ingester.time_drafts())
+
+        is_turn = payload.event not in (HostEvent.TOOL_DONE, HostEvent.TOOL_FAILED, HostEvent.TOOLS_DONE)
+        pieces = self._segments(read)
+        frame = self.session.frame(
+            used_tokens=used,
+            limit_tokens=caller.window or read.window,
+            placement="kept" if caller.base else "conversation",
+            transcript=self._position(read, standing, turn_start=is_turn),
+            model=payload.model or read.model,
+            pending_events=new_events,
+            sent_prefix=common_prefix(self._pieces, pieces),
+            history=(),
+            tells_usage=caller.tells_remaining,
+            new_window=begins,
+        )
+        self._pieces = pieces
+        if not frame.notice:
+            self._ingester.settle(pending)
+            self._recorded(batch)
+        # A block whose epoch began with this call was not among those that stand.
+        new = [delta for delta in frame.deltas if delta.id not in standing]
+        self._sent.update({delta.id: read.responses for delta in new})
+        message, self._notice = frame.notice if frame.notice != self._notice else "", frame.notice
+        return HookAnswer(
+            context="\n".join(delta.text.rstrip("\n") for delta in new),
+            base=self._base(frame, caller),
+            message=message,
+            epoch=frame.epoch,
+            tokens=frame.tokens,
+        )
+
+    def _base(self, frame: Frame, caller: CallerFacts) -> str | None:
+        """The base for the caller's own place; `None` where it has it, or has no such place."""
+        if not caller.base or (frame.epoch == self._base_told and not caller.lacks_base):
+            return None
+        self._base_told = frame.epoch
+        if frame.base:
+            return frame.base
+        # A newer base stands among the messages; the one in the system prompt is what the window began with.
+        return self._base_of_window() if caller.lacks_base else None
+
+    def _base_of_window(self) -> str:
+        last = self.session.state.seq
+        for event in reversed(tuple(self.session.events(0, last))):
+            if isinstance(event.payload, FrameBase) and not event.payload.anchor:
+                return event.payload.text
+            if isinstance(event.payload, CompactAfter):
+                break
+        return ""
+
+    def _standing(self, read: FollowedTranscript) -> frozenset[str]:
+        """The ids of the blocks that stand in the window, or may: the model has not answered behind them yet."""
+        epoch = self.session.state.epoch
+        if epoch.base is None:
+            return frozenset()
+        base = epoch.base
+        blocks = [(f"{base.epoch}.0", base.text)] if base.anchor else []
+        blocks += [(delta.id, delta.text) for delta in epoch.deltas]
+        written = "\n".join(read.blocks)
+        return frozenset(
+            id
+            for id, text in blocks
+            if not text.strip() or text.strip() in written or not self._is_due(id, read) or not read.responses
+        )
+
+    def _is_due(self, block: str, read: FollowedTranscript) -> bool:
+        """Whether a block must be in the file, if it was sent at all."""
+        return read.responses > self._sent.get(block, -1)
+
+    def _position(
+        self, read: FollowedTranscript, standing: frozenset[str], *, turn_start: bool
+    ) -> TranscriptPosition:
+        order = self._named(read.anchors)
+        users = frozenset(anchor for anchor in order if anchor.startswith("user:"))
+        last = self._messages.get(read.anchors[-1]) if read.anchors else None
+        has_results = last is not None and any(isinstance(part, ToolPart) for part in last.parts)
+        position = position_at_end(order, users, "tool" if has_results else last.role if last else "")
+        return replace(position, turn_start=turn_start, blocks=standing)
+
+    def _anchors(self, read: FollowedTranscript) -> tuple[str, ...]:
+        return self._named(read.anchors)
+
+    def _named(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """The anchors of messages: what frames and the log know them by."""
+        messages = (self._messages[id] for id in ids if id in self._messages)
+        return tuple(f"{message.role}:{message.created}:{message.id}" for message in messages)
+
+    def _segments(self, read: FollowedTranscript) -> tuple[Segment, ...]:
+        """The transcript as it is sent, by the lengths of its messages in characters."""
+        messages = [self._messages[id] for id in read.anchors if id in self._messages]
+        return tuple(
+            Segment(anchor, message.role, sum(map(_size, message.parts)))
+            for anchor, message in zip(self._named(read.anchors), messages, strict=True)
+        )
+
+
+def _size(part: object) -> int:
+    match part:
+        case TextPart(text=text) | ReasoningPart(text=text):
+            return len(text)
+        case ToolPart():
+            return len(part.output or part.error) + sum(len(str(value)) for value in part.input.values())
+    return 0
+
+
+class HookSessions:
+    """The sessions of one host that calls hooks, and of their sub-agents. Not safe for several threads, but for
+    `HookSession.follow`."""
+
+    def __init__(
+        self,
+        host: str,
+        open_session: Callable[[str, str], HudSession],
+        *,
+        format: str = "",
+        max_open: int = 256,
+    ) -> None:
+        """`open_session` gives the session of the log for a host's id and a directory; `format` is as in
+        `HookSession`. Of more than `max_open` sessions the one that was asked about longest ago is let go of: the
+        log and its file have all of it."""
+        self._host = host
+        self._open_session = open_session
+        self._format = format
+        self._max_open = max_open
+        self._sessions: dict[str, HookSession] = {}
+
+    def of(self, payload: HookPayload) -> HookSession | None:
+        """Return the session that a hook is of; `None` for the end of a sub-agent that was never heard of."""
+        agent = payload.agent_id or ""
+        id = agent_session(agent) if agent else payload.session_id
+        hook_session = self._sessions.pop(id, None)
+        if hook_session is None:
+            if payload.event is HostEvent.SUBAGENT_ENDED:
+                return None
+            session = self._open_session(id, payload.cwd)
+            parent = payload.session_id if agent else ""
+            hook_session = HookSession(session, id, payload.cwd, self._host, format=self._format, parent=parent)
+            if len(self._sessions) >= self._max_open:
+                self._sessions.pop(next(iter(self._sessions)))
+        self._sessions[id] = hook_session
+        return hook_session
+
+
+def find_session(hud: Hud, host: str, host_session: str, directory: str) -> HudSession:
+    """Return the session of a host with an id. Where the log has just one of them, it is that one, whatever the
+    directory: an agent may go to another while it works."""
+    keys = [key for key in keys_with_id(hud.log.sessions(), host_session) if key.startswith(f"{host}/")]
+    session = hud.session(host_session, project=directory or None, host=host)
+    if len(keys) == 1 and session.id != keys[0]:
+        hud.forget(session)
+        session = hud.session(keys[0])
+    return session
+
+
+def agent_session(agent: str) -> str:
+    """Return the id of a sub-agent's session: the name of its file."""
+    return f"agent-{agent}"
+
+
+def with_agent_file(payload: HookPayload) -> HookPayload:
+    """Return a hook with the file of the sub-agent that it is of: Claude Code names it only at a sub-agent's end."""
+    if not payload.agent_id or payload.agent_transcript_path or not payload.transcript_path:
+        return payload
+    folder = Path(payload.transcript_path).with_suffix("") / "subagents"
+    return replace(payload, agent_transcript_path=str(folder / f"{agent_session(payload.agent_id)}.jsonl"))

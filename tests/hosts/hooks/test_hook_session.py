@@ -1,0 +1,228 @@
+"""What a hook is answered, from a transcript file as Claude Code writes it: base, deltas, compactions, losses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claude_file import SESSION, ClaudeFile
+
+from hudkit import Hud
+from hudkit.hosts.hook_session import HookSession, HookSessions, find_session, with_agent_file
+from hudkit.hosts.hook_wire import HookAnswer, read_hook, write_answer
+
+HOST = "claude-code"
+RULE = "Never touch the folder legacy/."
+
+
+class Talk:
+    """A session of a host: its file, and the hooks that it calls. What is answered reaches the file, unless lost."""
+
+    def __init__(self, hud: Hud, folder: Path) -> None:
+        self.file = ClaudeFile(folder)
+        self.folder = folder
+        self.hud = hud
+        self.hook_session = self._fresh()
+
+    def _fresh(self) -> HookSession:
+        session = find_session(self.hud, HOST, SESSION, str(self.folder))
+        return HookSession(session, SESSION, str(self.folder), HOST)
+
+    def new_process(self) -> None:
+        self.hud.forget(self.hook_session.session)
+        self.hook_session = self._fresh()
+
+    def hook(self, event: str, *, lost: bool = False, **fields: Any) -> HookAnswer:
+        body = {
+            "hook_event_name": event,
+            "session_id": SESSION,
+            "cwd": str(self.folder),
+            "transcript_path": str(self.file.path),
+            **fields,
+        }
+        payload = read_hook(body)
+        self.hook_session.follow(payload)
+        answer = self.hook_session.answer(payload)
+        if answer.context and not lost:
+            self.file.context(answer.context, event)
+        return answer
+
+    def turn(self, prompt: str, answer: str = "Done.") -> HookAnswer:
+        told = self.hook("UserPromptSubmit")
+        self.file.prompt(prompt)
+        self.file.says(answer)
+        self.hook("Stop")
+        return told
+
+    def call(self, operation: str, **arguments: Any) -> None:
+        self.hook_session.session.call(operation, arguments)
+
+    @property
+    def text(self) -> str:
+        return self.file.path.read_text()
+
+
+@pytest.fixture
+def talk(hud: Hud, tmp_path: Path) -> Talk:
+    return Talk(hud, tmp_path)
+
+
+def test_a_session_starts_with_the_base_and_goes_on_with_what_is_new(talk: Talk) -> None:
+    base = talk.hook("SessionStart", source="startup")
+    assert "Your HUD" in base.context
+    assert talk.turn("Fix the bug in a.py. " + RULE).context == "", "nothing new: what the user says stands there"
+    later = talk.turn("And b.py?")
+    assert RULE.rstrip(".") in later.context and "Your HUD" not in later.context
+    assert talk.turn("And c.py?").context == ""
+
+
+def test_a_session_whose_start_was_lost_gets_its_base_with_the_next_hook(talk: Talk) -> None:
+    assert "Your HUD" in talk.hook("SessionStart", source="startup", lost=True).context
+    assert talk.hook("UserPromptSubmit").context == "", "the model has not answered: it may be on its way"
+    talk.file.prompt("hello")
+    talk.file.says("Hello.")
+    assert "Your HUD" in talk.hook("UserPromptSubmit").context
+
+
+def test_a_delta_that_was_lost_is_told_again(talk: Talk) -> None:
+    talk.hook("SessionStart", source="startup")
+    talk.turn("hello")
+    talk.call("constraints.add", text="Use tabs")
+    lost = talk.hook("UserPromptSubmit", lost=True)
+    assert "Use tabs" in lost.context
+    talk.file.prompt("go on")
+    talk.file.says("Yes.")
+    assert "Use tabs" in talk.turn("more").context
+    assert talk.turn("more still").context == ""
+
+
+@pytest.mark.parametrize("resumes", [1, 10])
+def test_a_resume_adds_nothing(talk: Talk, resumes: int) -> None:
+    talk.hook("SessionStart", source="startup")
+    talk.turn("hello " + RULE)
+    talk.turn("again")
+    for _ in range(resumes):
+        talk.new_process()
+        assert talk.hook("SessionStart", source="resume").context == ""
+        talk.turn("go on")
+    assert talk.text.count("Your HUD") == 1
+
+
+@pytest.mark.parametrize("file_first", [False, True])
+def test_after_a_compaction_the_base_is_there_once(talk: Talk, *, file_first: bool) -> None:
+    """Claude Code calls the hook before it writes the boundary, Codex after it."""
+    talk.hook("SessionStart", source="startup")
+    talk.turn("hello")
+    for number in range(2):
+        talk.call("notes.add", content=f"fact {number}")
+        talk.turn("go on")
+        before = talk.hook("PreCompact", trigger="manual")
+        assert "<hud>" in before.instructions and f"fact {number}" in before.instructions
+        if file_first:
+            talk.file.compacted("what was said")
+            base = talk.hook("SessionStart", source="compact")
+        else:
+            base = talk.hook("SessionStart", source="compact", lost=True)
+            talk.file.compacted("what was said")
+            talk.file.context(base.context, "SessionStart")
+        assert base.context.count("Your HUD") == 1 and f"fact {number}" in base.context
+        assert "takes the place" not in base.context
+        talk.hook("PostCompact")
+        talk.turn("after it")
+        talk.turn("and on")
+        assert talk.text.count("Your HUD") == 2 + number
+    assert len(talk.hook_session.session.state.compaction_history.last) == 2
+
+
+def test_a_compaction_that_no_hook_told_brings_the_base_back(talk: Talk) -> None:
+    talk.hook("SessionStart", source="startup")
+    talk.turn("hello")
+    talk.call("notes.add", content="a fact")
+    talk.file.compacted("what was said")
+    assert "a fact" in talk.turn("after it").context
+    assert talk.text.count("Your HUD") == 2
+
+
+def test_what_was_superseded_is_not_in_the_window_after_a_compaction(talk: Talk) -> None:
+    talk.hook("SessionStart", source="startup")
+    talk.call("decisions.record", summary="Use SQLite", reason="small")
+    talk.turn("go")
+    talk.call("decisions.record", summary="Use PostgreSQL", reason="many writers")
+    talk.call("decisions.supersede", id="d1", by="d2")
+    talk.turn("on")
+    talk.hook("PreCompact", trigger="auto")
+    base = talk.hook("SessionStart", source="compact").context
+    assert "Use PostgreSQL" in base and "Use SQLite" not in base
+
+
+def test_too_many_changes_bring_a_new_base_that_takes_the_place_of_the_first(talk: Talk) -> None:
+    talk.hook("SessionStart", source="startup")
+    talk.turn("hello")
+    seen = [talk.turn("go on").context]
+    for number in range(100):
+        talk.call("constraints.add", text=f"Rule {number}: never change the table of customers number {number}")
+        seen.append(talk.turn("go on").context)
+    again = [text for text in seen if "This takes the place of the HUD above." in text]
+    assert len(again) == 2 and all(
+        text.startswith("This takes the place") and "all the tool hud" in text for text in again
+    )
+
+
+def test_a_new_band_is_told_once_and_not_where_the_host_tells_its_tokens(talk: Talk) -> None:
+    caller = {"window": 10_000}
+    talk.hook("SessionStart", source="startup", hud=caller)
+    talk.file.prompt("hello")
+    talk.file.says("Hi.", used=7_200)
+    told = talk.hook("UserPromptSubmit", hud=caller).context
+    assert "context now: 72% (7k/10k)" in told and "yellow" in told
+    talk.file.says("Hi.", used=7_300)
+    assert "context now" not in talk.hook("UserPromptSubmit", hud=caller).context
+    talk.file.says("Hi.", used=8_800)
+    told = talk.hook("UserPromptSubmit", hud={**caller, "tells_remaining": True}).context
+    assert "context now: red" in told and "%" not in told
+
+
+def test_a_caller_with_a_place_for_the_base_gets_it_apart(talk: Talk) -> None:
+    caller = {"base": True, "lacks_base": True}
+    started = talk.hook("SessionStart", source="startup", hud=caller)
+    assert started.base is not None and "Your HUD" in started.base and not started.context
+    assert talk.hook("UserPromptSubmit", hud={"base": True}).base is None
+    talk.call("constraints.add", text="Use tabs")
+    talk.file.prompt("hello")
+    talk.file.says("Hi.")
+    told = talk.hook("UserPromptSubmit", hud={"base": True})
+    assert told.base is None and "Use tabs" in told.context
+    talk.new_process()
+    resumed = talk.hook("SessionStart", source="resume", hud=caller)
+    assert resumed.base == started.base and not resumed.context, "byte for byte: the prefix stays"
+
+
+def test_a_sub_agent_has_a_session_of_its_own(hud: Hud, talk: Talk) -> None:
+    sessions = HookSessions(HOST, lambda id, directory: find_session(hud, HOST, id, directory))
+    common = {"session_id": SESSION, "cwd": str(talk.folder), "transcript_path": str(talk.file.path)}
+    end = read_hook({"hook_event_name": "SubagentStop", "agent_id": "a1", **common})
+    assert sessions.of(end) is None, "the end of one that was never heard of"
+    start = with_agent_file(read_hook({"hook_event_name": "SubagentStart", "agent_id": "a1", **common}))
+    assert start.agent_transcript_path == str(talk.folder / SESSION / "subagents" / "agent-a1.jsonl")
+    child = sessions.of(start)
+    assert child is not None and "agent-a1" in child.session.id
+    assert sessions.of(end) is child
+
+
+def test_answers_are_the_hosts_own_and_say_nothing_where_nothing_is_new(talk: Talk) -> None:
+    prompt = read_hook({"hook_event_name": "UserPromptSubmit", "session_id": SESSION})
+    assert write_answer(prompt, HookAnswer()) == {}
+    assert write_answer(prompt, HookAnswer(context="x")) == {
+        "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "x"}
+    }
+    stop = read_hook({"hook_event_name": "Stop", "session_id": SESSION})
+    assert write_answer(stop, HookAnswer(context="x")) == {}, "no host takes text there"
+
+
+def test_a_file_that_is_not_there_is_no_reason_to_fail(talk: Talk) -> None:
+    talk.file.path.unlink()
+    assert "Your HUD" in talk.hook("SessionStart", source="startup", lost=True).context
+    talk.call("constraints.add", text="Use tabs")
+    assert "Use tabs" in talk.hook("UserPromptSubmit", lost=True).context
+    assert talk.hook("UserPromptSubmit", lost=True).context == "", "nobody can tell that it was lost"
