@@ -17,7 +17,7 @@ from hudkit.hosts.in_process import InProcessHud
 from hudkit.ingest.first_seen import version_key
 from hudkit.log.payloads import CompactAfter, CompactBefore, SessionStart, TranscriptSeen
 from hudkit.testing.assertions import calls_in, recovered_output
-from hudkit.tokens import Window
+from hudkit.tokens import Window, window_of
 from hudkit.transcripts import Message, ReportedUsage, TextPart, ToolPart
 from hudkit.transcripts.conversation_store import ConversationStore
 
@@ -155,6 +155,13 @@ def looked() -> list[HostMessage]:
 
 
 BIG = Window(200_000, 8_000, None, "host")
+
+
+def test_a_window_that_nobody_told_is_said_to_be_assumed(hud: Hud) -> None:
+    window = window_of("nobody-knows-it")
+    placed = talk(hud).prepare_call(HostCall(entries=[user("u", "hello")], window=window, used=20_000))
+    assert "(20k/200k assumed)" in placed.tail
+    assert hud.session("s", project="/tmp", host="here").state.window.limit_tokens is None
 
 
 def test_an_old_output_becomes_a_stub_where_the_host_can_leave_it_away(hud: Hud) -> None:

@@ -153,7 +153,7 @@ class HostSession:
         entries = self._dated(entries)
         self._keep_conversation(entries, title, agent)
         messages, closed = self._new_messages(entries)
-        limit = self._window.limit_tokens if self._window is not None else None
+        limit = self._window.known_tokens if self._window is not None else None
         batch = IngestBatch(messages=messages, title=title, agent=agent, parent=self._parent, limit=limit)
         try:
             self._ingester.record(batch)
@@ -302,7 +302,7 @@ class HostSession:
             title=call.title,
             agent=call.agent,
             parent=self._parent,
-            limit=call.window.limit_tokens,
+            limit=call.window.known_tokens,
             anchors=anchors,
         )
         pending = PendingEvents()
@@ -316,7 +316,7 @@ class HostSession:
 
         frame = self.session.frame(
             used_tokens=call.used if call.used is not None else last_usage(messages, self._used),
-            limit_tokens=call.window.limit_tokens,
+            limit_tokens=call.window.known_tokens,
             transcript=[(anchor, entry.role) for anchor, entry in zip(anchors, entries, strict=True)],
             model=call.model,
             pending_events=new_events,

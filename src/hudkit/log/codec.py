@@ -23,6 +23,7 @@ import msgspec
 
 from hudkit.log.event import EventDraft, Origin
 from hudkit.log.payloads import PAYLOADS, Payload, Unknown, type_of
+from hudkit.log.secret_patterns import replace_secrets
 
 # -- older versions of a payload -------------------------------------------------------------------------------------
 
@@ -104,8 +105,6 @@ def encode_payload(payload: Payload) -> EncodedPayload:
     except UnicodeEncodeError:
         body = _encode(_mend(msgspec.to_builtins(payload)))
     # On the encoded bytes: one pass over all fields, and nothing unredacted is ever digested or handed on.
-    from hudkit.log.secret_patterns import replace_secrets  # its tables take 15 ms to compile: not for who only reads
-
     body = replace_secrets(body)
     return EncodedPayload(_decoder(type(payload))(body), body, payload_digest(body))
 

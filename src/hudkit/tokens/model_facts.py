@@ -210,6 +210,11 @@ class Window(msgspec.Struct, frozen=True):
         if self.limit_tokens <= 0:
             raise ConfigError(f"a window of {self.limit_tokens} tokens", hint="a window has at least one token")
 
+    @property
+    def known_tokens(self) -> int | None:
+        """Return the whole window in tokens; `None` where nobody said it."""
+        return None if self.source in UNCERTAIN_WINDOWS else self.limit_tokens
+
 
 def window_of(
     model: str,
