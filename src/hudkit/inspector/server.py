@@ -9,26 +9,26 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from secrets import token_urlsafe
 from typing import TypeVar
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Scope
 
-from hudkit.errors import ConfigError, StoreError
 from hudkit.inspector.inspected_log import InspectedLog
 from hudkit.inspector.pages.page_shell import STYLE
 from hudkit.web.elements import e, write
 from hudkit.web.http_listener import ListenerLimits, listen_tcp, make_server
+from hudkit.web.news_stream import NewsStreams
 from hudkit.web.page_answers import (
     BASE_STYLE,
     SECURITY_HEADERS,
+    ErrorPages,
     StaticFiles,
     card_page,
     cookie_value,
@@ -45,20 +45,25 @@ _MAX_STREAMS = 16
 _NEWS_SECONDS = 0.5
 """Seconds between two looks for news of a session; a list of thousands is looked at less often."""
 _LIST_NEWS_SECONDS = 2.0
-_KEEP_ALIVE_SECONDS = 15.0
-"""Seconds without news after which a comment is sent, so that a lost connection is noticed."""
 
 _REFUSALS = {
     403: "The request comes from another site.",
     415: "Nothing can be sent here.",
     421: "The request names another host.",
 }
-_ERRORS = {
-    400: "This address cannot be read.",
-    404: "There is no such page.",
-    405: "These pages are only read.",
-    503: "Too many pages are open.",
-}
+_ERROR_PAGES = ErrorPages(
+    "hudkit inspect",
+    STYLE,
+    "All sessions",
+    {
+        400: "This address cannot be read.",
+        404: "There is no such page.",
+        405: "These pages are only read.",
+        503: "Too many pages are open.",
+    },
+    store="The log cannot be read",
+    internal="The page met an error of its own. Its terminal says more.",
+)
 
 
 class OneTimeLink:
@@ -123,12 +128,7 @@ def _application(
     pages = [Route(path, handler, methods=["GET"]) for path, handler in routes.pages()]
     inner = Starlette(
         routes=pages,
-        exception_handlers={
-            HTTPException: _http_error,
-            ConfigError: _wrong_address,
-            StoreError: _store_error,
-            500: _internal_error,
-        },
+        exception_handlers=_ERROR_PAGES.handlers(),
     )
     inner.router.redirect_slashes = False
     name = cookie_name(port)
@@ -163,10 +163,9 @@ class _PageRoutes:
 
     def __init__(self, inspected: InspectedLog, is_ending: Callable[[], bool]) -> None:
         self._inspected = inspected
-        self._is_ending = is_ending
         self._reader = ThreadPoolExecutor(1, "inspector-pages")
         self._static = StaticFiles("hudkit.inspector")
-        self._streams = 0
+        self._streams = NewsStreams(_MAX_STREAMS, "news", 2_000, is_ending)
 
     def pages(self) -> list[tuple[str, Callable[[Request], Awaitable[Response]]]]:
         """Return the paths with their endpoints."""
@@ -199,52 +198,15 @@ class _PageRoutes:
 
     async def live(self, request: Request) -> Response:
         """Answer with the stream of a page: a line whenever its session, or any, went on behind event `seq`."""
-        seq, key = request.query_params.get("seq", "0"), request.query_params.get("id", "")
-        if not seq.isdecimal() or len(seq) > 18:
-            raise HTTPException(400)
-        if self._streams >= _MAX_STREAMS:
-            raise HTTPException(503)
-        return StreamingResponse(self._news(key, int(seq)), media_type="text/event-stream")
-
-    async def _news(self, key: str, shown: int) -> AsyncIterator[bytes]:
-        self._streams += 1
+        key = request.query_params.get("id", "")
         pause = _NEWS_SECONDS if key else _LIST_NEWS_SECONDS
-        try:
-            silent_seconds = 0.0
-            yield b"retry: 2000\n\n"
-            while not self._is_ending():
-                seq = await self._in_reader(lambda: self._inspected.progress(key))
-                if seq != shown:
-                    shown, silent_seconds = seq, 0.0
-                    yield b"event: news\ndata: %d\n\n" % seq
-                elif silent_seconds >= _KEEP_ALIVE_SECONDS:
-                    silent_seconds = 0.0
-                    yield b": still here\n\n"
-                await asyncio.sleep(pause)
-                silent_seconds += pause
-        finally:
-            self._streams -= 1
+        return self._streams.answer(
+            request, lambda: self._in_reader(lambda: self._inspected.progress(key)), pause=pause
+        )
 
     async def static(self, request: Request) -> Response:
         """Answer with a file: one of those that were read at the start."""
         return self._static.answer(request.path_params["file"])
-
-
-async def _http_error(_: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    return html_answer(_message_page(_ERRORS.get(status, "This request cannot be answered.")), status)
-
-
-async def _wrong_address(_: Request, error: Exception) -> Response:
-    return html_answer(_message_page(str(error)), 404)
-
-
-async def _store_error(_: Request, error: Exception) -> Response:
-    return html_answer(_message_page(f"The log cannot be read: {error}"), 503)
-
-
-async def _internal_error(_: Request, _error: Exception) -> Response:
-    return html_answer(_message_page("The page met an error of its own. Its terminal says more."), 500)
 
 
 def _closed_page(*, used: bool) -> str:
@@ -253,8 +215,3 @@ def _closed_page(*, used: bool) -> str:
     more = "Run it again in a terminal, and open the link that it prints:"
     body = (e("h1", "hudkit inspect"), e("p", words), e("p", more), e("p", e("code", "hudkit inspect")))
     return write(card_page("hudkit inspect", STYLE, *body))
-
-
-def _message_page(text: str) -> str:
-    back = e("p", e("a", "All sessions", href="/"))
-    return write(card_page("hudkit inspect", STYLE, e("h1", "hudkit inspect"), e("p", text), back))

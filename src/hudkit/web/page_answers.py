@@ -1,17 +1,21 @@
-"""Answers of pages: HTML under a strict policy, files that were read at the start, and the value of a cookie."""
+"""Answers of pages: HTML under a strict policy, errors, files that were read at the start, the value of a cookie."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import Any
 
+import msgspec
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 
 from hudkit.compose.formats.html.hast import HtmlElement
-from hudkit.web.elements import Child, e
+from hudkit.errors import ConfigError, StoreError
+from hudkit.web.elements import Child, e, write
 from hudkit.web.page_guard import Headers
 
 _POLICY = "; ".join(
@@ -87,6 +91,50 @@ def card_page(title: str, style: str, *children: Child) -> HtmlElement:
         e("body", e("main", children, class_="card"), class_="alone"),
         lang="en",
     )
+
+
+class ErrorPages(msgspec.Struct, frozen=True):
+    """The pages that say what went wrong: under the program's name and style, with a link that leads back.
+
+    `statuses` has what is said for each status; `store` what comes before the reason where the log refused;
+    `internal` what is said of an error of our own.
+    """
+
+    program: str
+    style: str
+    back: str
+    statuses: Mapping[int, str]
+    store: str
+    internal: str
+
+    def handlers(self) -> dict[Any, Callable[[Request, Exception], Awaitable[Response]]]:
+        """Return Starlette's handlers of exceptions: an address that names nothing is answered with 404, a log that
+        cannot be used with 503."""
+
+        async def http_error(_: Request, error: Exception) -> Response:
+            status = error.status_code if isinstance(error, HTTPException) else 500
+            return self._answer(self.statuses.get(status, "This request cannot be answered."), status)
+
+        async def wrong_address(_: Request, error: Exception) -> Response:
+            return self._answer(str(error), 404)
+
+        async def store_error(_: Request, error: Exception) -> Response:
+            return self._answer(f"{self.store}: {error}", 503)
+
+        async def internal_error(_: Request, _error: Exception) -> Response:
+            return self._answer(self.internal, 500)
+
+        return {
+            HTTPException: http_error,
+            ConfigError: wrong_address,
+            StoreError: store_error,
+            500: internal_error,
+        }
+
+    def _answer(self, text: str, status: int) -> Response:
+        back = e("p", e("a", self.back, href="/"))
+        page = card_page(self.program, self.style, e("h1", self.program), e("p", text), back)
+        return html_answer(write(page), status)
 
 
 def cookie_value(headers: Headers, name: str) -> str:

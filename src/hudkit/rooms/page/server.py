@@ -8,17 +8,16 @@ cases F9, F10).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Scope
 
-from hudkit.errors import ConfigError, StoreError
 from hudkit.rooms.page.form_actions import is_form_action, run_form_action
 from hudkit.rooms.page.layout import render_page
 from hudkit.rooms.page.login import LoginSession, LoginSessions
@@ -26,9 +25,11 @@ from hudkit.rooms.page.page_context import PageContext
 from hudkit.rooms.page.url_state import UrlState, parse_query
 from hudkit.web.elements import e, write
 from hudkit.web.http_listener import ListenerLimits, listen_tcp, make_server
+from hudkit.web.news_stream import NewsStreams
 from hudkit.web.page_answers import (
     BASE_STYLE,
     SECURITY_HEADERS,
+    ErrorPages,
     StaticFiles,
     card_page,
     cookie_value,
@@ -48,8 +49,6 @@ _MAX_STREAMS = 32
 """Pages that are told of news at a time."""
 _NEWS_SECONDS = 0.3
 """Seconds between two looks for news: as often as a person sees."""
-_KEEP_ALIVE_SECONDS = 15.0
-"""Seconds without news after which a comment is sent, so that a lost connection is noticed."""
 
 _LIMITS = ListenerLimits(connections=384, keep_alive_seconds=5)
 """What connections may cost: every program of this machine can reach the page."""
@@ -61,14 +60,21 @@ _REFUSALS = {
     421: "The request names another host.",
 }
 """What the guard says, as plain text: it is for programs."""
-_ERRORS = {
-    400: "This request cannot be read.",
-    403: "This form is not from your page, or from before your last login. Reload the page, and try again.",
-    404: "There is no such page.",
-    405: "This page is asked in another way.",
-    413: "The form is too long.",
-    503: "Too many pages are open.",
-}
+_ERROR_PAGES = ErrorPages(
+    "hudkit rooms",
+    _STYLE,
+    "Back",
+    {
+        400: "This request cannot be read.",
+        403: "This form is not from your page, or from before your last login. Reload the page, and try again.",
+        404: "There is no such page.",
+        405: "This page is asked in another way.",
+        413: "The form is too long.",
+        503: "Too many pages are open.",
+    },
+    store="The world's log refused, and nothing was changed",
+    internal="The page met an error of its own; the world goes on. Its terminal says more.",
+)
 """What a page says to a person."""
 
 
@@ -116,7 +122,7 @@ def _application(
     """Return the page of a world, behind its guard. `port` and `hosts` are what browsers may call this server;
     `is_ending` returns whether it is about to end."""
     sessions = LoginSessions(token)
-    routes = _Routes(context, sessions, port, _NewsStreams(context, is_ending))
+    routes = _Routes(context, sessions, port, NewsStreams(_MAX_STREAMS, "world", 1_000, is_ending))
     inner = Starlette(
         routes=[
             Route("/", routes.page, methods=["GET"]),
@@ -127,12 +133,7 @@ def _application(
             Route("/logout", routes.logout, methods=["POST"]),
             Route("/static/{file:path}", routes.static, methods=["GET"]),
         ],
-        exception_handlers={
-            HTTPException: _http_error,
-            ConfigError: _wrong_address,
-            StoreError: _store_error,
-            500: _internal_error,
-        },
+        exception_handlers=_ERROR_PAGES.handlers(),
     )
 
     inner.router.redirect_slashes = False
@@ -159,7 +160,7 @@ def _application(
 class _Routes:
     """The endpoints. The guard saw to who asks, and put the session into the request's state."""
 
-    def __init__(self, context: PageContext, sessions: LoginSessions, port: int, streams: _NewsStreams) -> None:
+    def __init__(self, context: PageContext, sessions: LoginSessions, port: int, streams: NewsStreams) -> None:
         self._context = context
         self._sessions = sessions
         self._cookie = cookie_name(port)
@@ -171,15 +172,15 @@ class _Routes:
         return html_answer(render_page(self._context, _session(request), parse_query(request.url.query)))
 
     async def live(self, request: Request) -> Response:
-        """Answer with the stream of a page that shows event `seq`."""
-        seq = request.query_params.get("seq", "0")
-        if not seq.isdecimal() or len(seq) > 18:
-            raise HTTPException(400)
-        if self._streams.open >= _MAX_STREAMS:
-            raise HTTPException(503)
+        """Answer with the stream of a page: a line whenever the world went on behind event `seq`."""
         session = _session(request)
-        stream = self._streams.events(int(seq), lambda: self._sessions.is_open(session))
-        return StreamingResponse(stream, media_type="text/event-stream")
+        return self._streams.answer(
+            request, self._progress, pause=_NEWS_SECONDS, may_go_on=lambda: self._sessions.is_open(session)
+        )
+
+    async def _progress(self) -> int:
+        self._context.world_log.refresh()
+        return self._context.world_log.world.seq
 
     async def form_action(self, request: Request) -> Response:
         """Do what a form asks for, and lead to the page that shows it."""
@@ -223,36 +224,6 @@ class _Routes:
         return self._static.answer(request.path_params["file"])
 
 
-class _NewsStreams:
-    """Server-sent events that say that the world went on, a few a second at most: the page then loads itself anew."""
-
-    def __init__(self, context: PageContext, is_ending: Callable[[], bool]) -> None:
-        self._context = context
-        self._is_ending = is_ending
-        self.open = 0
-
-    async def events(self, after: int, may_go_on: Callable[[], bool]) -> AsyncIterator[bytes]:
-        """Yield the stream of one page, which shows event `after`: a line whenever there is a newer one, until
-        `may_go_on` is false or the server ends. A page from before a restart is told at once."""
-        self.open += 1
-        try:
-            silent_seconds = 0.0
-            yield b"retry: 1000\n\n"
-            while may_go_on() and not self._is_ending():
-                self._context.world_log.refresh()
-                seq = self._context.world_log.world.seq
-                if seq != after:
-                    after, silent_seconds = seq, 0.0
-                    yield b"event: world\ndata: %d\n\n" % seq
-                elif silent_seconds >= _KEEP_ALIVE_SECONDS:
-                    silent_seconds = 0.0
-                    yield b": still here\n\n"
-                await asyncio.sleep(_NEWS_SECONDS)
-                silent_seconds += _NEWS_SECONDS
-        finally:
-            self.open -= 1
-
-
 def _session(request: Request) -> LoginSession:
     session = request.state.session
     assert isinstance(session, LoginSession)
@@ -266,25 +237,6 @@ async def _form_fields(request: Request) -> dict[str, str]:
         return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict"))
     except ValueError:
         raise HTTPException(400) from None
-
-
-async def _http_error(_: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    return html_answer(_message_page(_ERRORS.get(status, "This request cannot be answered.")), status)
-
-
-async def _wrong_address(_: Request, error: Exception) -> Response:
-    return html_answer(_message_page(str(error)), 404)
-
-
-async def _store_error(_: Request, error: Exception) -> Response:
-    return html_answer(_message_page(f"The world's log refused, and nothing was changed: {error}"), 503)
-
-
-async def _internal_error(_: Request, _error: Exception) -> Response:
-    return html_answer(
-        _message_page("The page met an error of its own; the world goes on. Its terminal says more."), 500
-    )
 
 
 def _login_page(fault: str = "") -> str:
@@ -318,9 +270,3 @@ def _login_page(fault: str = "") -> str:
             ),
         )
     )
-
-
-def _message_page(text: str) -> str:
-    """Return the HTML of a page that says one thing, and leads back."""
-    back = e("p", e("a", "Back", href="/"))
-    return write(card_page("hudkit rooms", _STYLE, e("h1", "hudkit rooms"), e("p", text), back))
