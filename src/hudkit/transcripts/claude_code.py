@@ -1,4 +1,4 @@
-"""Claude Code's transcripts: one JSONL file a session in a folder a project, as seen in versions 1.0 to 2.1.
+"""Claude Code's transcripts: one JSONL file a session in a folder a project, as seen in versions 1.0 to 2.1.330.
 
 A response is written as one record a content block, with one message id and the same usage on each; results come in
 records of the user. A compaction is a boundary record, then a user's record with the summary. Subagents have files of
@@ -7,7 +7,7 @@ their own (`agent-*.jsonl`), which name the session that they belong to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from hudkit.transcripts.json_fields import Json, bounded_value, number_field, object_field, string_field
@@ -23,7 +23,6 @@ from hudkit.transcripts.jsonl_transcript import (
 )
 from hudkit.transcripts.transcript import (
     FilePart,
-    Message,
     OtherPart,
     ReasoningPart,
     ReportedUsage,
@@ -34,15 +33,16 @@ from hudkit.transcripts.transcript import (
 )
 
 HOST = "claude-code"
+_MAX_TODOS = 2_000
 
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
-_OURS = ("<command-name>", "<local-command", "<bash-", "<system-reminder>", "Caveat:")
+_OURS = ("<command-name>", "<local-command", "<bash-", "<system-reminder>", "<task-notification>", "Caveat:")
 """How records begin that the host wrote in the user's name."""
 
 
 def open_claude(root: str | Path) -> JsonlTranscript:
     """Return the transcripts below Claude Code's `projects` folder, or of one file. Raises `TranscriptError`."""
-    return JsonlTranscript.open(root, JsonlDialect(HOST, _files, _row, _messages, _todos))
+    return JsonlTranscript.open(root, DIALECT)
 
 
 def _files(root: Path) -> Iterable[Path]:
@@ -85,32 +85,60 @@ def _row(path: Path, records: list[JsonlRecord]) -> SessionRow | None:
     )
 
 
-def _messages(session_id: str, records: Iterator[JsonlRecord]) -> Iterator[Message]:
-    drafts = MessageDrafts(session_id)
-    boundary: Json | None = None
-    for offset, data in records:
+class ClaudeMessages:
+    """Makes messages of Claude Code's records."""
+
+    def __init__(self, session_id: str) -> None:
+        self.drafts = MessageDrafts(session_id)
+        self._boundary: Json = {}
+        self._message_of: dict[str, str] = {}
+
+    def take(self, record: JsonlRecord) -> str:
+        """Read the next record; return the id of its message, nothing where it has none of its own."""
+        data = record.data
         kind = string_field(data, "type")
         if kind == "system" and string_field(data, "subtype") == "compact_boundary":
-            boundary = object_field(data, "compactMetadata")
-        elif kind == "user" and data.get("isCompactSummary") is True:
-            # The boundary record says who asked; the summary comes in the record behind it.
-            auto = boundary is not None and string_field(boundary, "trigger") == "auto"
-            text = content_text(object_field(data, "message").get("content"))
-            drafts.compaction(_id(data, session_id, offset), parse_timestamp(data.get("timestamp")), text, auto=auto)
-            boundary = None
-        elif kind == "user":
-            _user(drafts, data, _id(data, session_id, offset))
-        elif kind == "assistant":
-            _response(drafts, data, _id(data, session_id, offset))
-        yield from drafts.ready()
-    yield from drafts.rest()
+            self._boundary = object_field(data, "compactMetadata")
+        if kind not in ("user", "assistant"):
+            return ""
+        id = _id(data, self.drafts.session_id, record.offset)
+        if kind == "assistant":
+            id = _response(self.drafts, data, id)
+        elif data.get("isCompactSummary") is True:
+            self._compaction(data, id)
+        else:
+            id = _user(self.drafts, data, id)
+        self._message_of[string_field(data, "uuid")] = id
+        return id
+
+    def _compaction(self, data: Json, id: str) -> None:
+        """The boundary record says who asked and what stays; the summary comes in the record behind it."""
+        text = content_text(object_field(data, "message").get("content"))
+        tail_ids = (self._message_of.get(uuid, "") for uuid in preserved_records(self._boundary))
+        self.drafts.compaction(
+            id,
+            parse_timestamp(data.get("timestamp")),
+            text,
+            auto=string_field(self._boundary, "trigger") == "auto",
+            tail=next(filter(None, tail_ids), ""),
+        )
+        self._boundary = {}
+
+
+def preserved_records(boundary: Json) -> tuple[str, ...]:
+    """Return the ids of the records that a compaction keeps word for word, in their order."""
+    preserved = object_field(boundary, "preservedMessages")
+    ids = preserved.get("allUuids") or preserved.get("uuids")
+    segment = object_field(boundary, "preservedSegment")
+    ends = [string_field(segment, "headUuid"), string_field(segment, "tailUuid")]
+    return tuple(id for id in (ids if isinstance(ids, list) else ends) if isinstance(id, str) and id)
 
 
 def _id(data: Json, session_id: str, offset: int) -> str:
     return string_field(data, "uuid")[:200] or f"{session_id}:{offset}"
 
 
-def _user(drafts: MessageDrafts, data: Json, id: str) -> None:
+def _user(drafts: MessageDrafts, data: Json, id: str) -> str:
     when, content = parse_timestamp(data.get("timestamp")), object_field(data, "message").get("content")
     blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
     draft = MessageDraft(id, "user", when)
@@ -132,12 +160,14 @@ def _user(drafts: MessageDrafts, data: Json, id: str) -> None:
         else:
             draft.parts.append(OtherPart(f"{id}-{n}", kind))
     # A record that only holds tool results is not a message: the results went to their calls.
-    if draft.parts:
-        draft.agent = "subagent" if data.get("isSidechain") is True else ""
-        drafts.begin(draft)
+    if not draft.parts:
+        return ""
+    draft.agent = "subagent" if data.get("isSidechain") is True else ""
+    drafts.begin(draft)
+    return id
 
 
-def _response(drafts: MessageDrafts, data: Json, id: str) -> None:
+def _response(drafts: MessageDrafts, data: Json, id: str) -> str:
     message, when = object_field(data, "message"), parse_timestamp(data.get("timestamp"))
     key = string_field(message, "id") or id
     # One response is several records, one for each content block, which share the message id.
@@ -148,7 +178,7 @@ def _response(drafts: MessageDrafts, data: Json, id: str) -> None:
     draft.finish = string_field(message, "stop_reason") or draft.finish
     if isinstance(message.get("usage"), dict):
         # Each of them repeats the usage of the whole response: the last one wins, nothing is added up.
-        draft.usage = _usage(message["usage"])
+        draft.usage = reported_usage(message["usage"])
     if data.get("isApiErrorMessage") is True:
         draft.error = "APIError"
     content = message.get("content")
@@ -165,9 +195,11 @@ def _response(drafts: MessageDrafts, data: Json, id: str) -> None:
             drafts.call(draft, ToolPart(n, string_field(block, "name"), call, "running", arguments, start=when))
         elif kind:
             draft.parts.append(OtherPart(n, kind))
+    return draft.id
 
 
-def _usage(usage: Json) -> ReportedUsage:
+def reported_usage(usage: Json) -> ReportedUsage:
+    """Return the tokens that a response's record reports."""
     return ReportedUsage(
         input=number_field(usage, "input_tokens"),
         output=number_field(usage, "output_tokens"),
@@ -177,18 +209,56 @@ def _usage(usage: Json) -> ReportedUsage:
 
 
 def _synthetic(data: Json) -> bool:
-    return data.get("isMeta") is True or data.get("isVisibleInTranscriptOnly") is True
+    """Whether the host wrote a record in the user's name."""
+    host = data.get("isMeta") is True or data.get("isVisibleInTranscriptOnly") is True
+    return host or string_field(data, "promptSource") == "system"
 
 
-def _todos(records: Iterator[JsonlRecord]) -> tuple[Todo, ...]:
-    """The list of the last call of the tool that writes it."""
-    last: Json = {}
-    for _, data in records:
-        content = object_field(data, "message").get("content") if string_field(data, "type") == "assistant" else None
+class ClaudeTodos:
+    """The todo list: what the last call of `TodoWrite` wrote, or the tasks of `TaskCreate` and `TaskUpdate`."""
+
+    def __init__(self) -> None:
+        self.todos: tuple[Todo, ...] | None = None
+        self._tasks: dict[str, Todo] = {}
+
+    def take(self, record: JsonlRecord) -> None:
+        """Read the next record."""
+        data = record.data
+        kind = string_field(data, "type")
+        if kind == "user" and isinstance(data.get("toolUseResult"), dict):
+            self._created(object_field(object_field(data, "toolUseResult"), "task"))
+        content = object_field(data, "message").get("content") if kind == "assistant" else None
         for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict) and block.get("name") == "TodoWrite":
-                last = object_field(block, "input")
-    items = last.get("todos")
-    todos = [item for item in items[:2_000] if isinstance(item, dict)] if isinstance(items, list) else []
-    converted = (Todo(string_field(item, "content"), string_field(item, "status") or "pending") for item in todos)
-    return tuple(todo for todo in converted if todo.content)
+            if not isinstance(block, dict) or string_field(block, "type") != "tool_use":
+                continue
+            if block.get("name") == "TodoWrite":
+                self._written(object_field(block, "input").get("todos"))
+            elif block.get("name") == "TaskUpdate":
+                self._updated(object_field(block, "input"))
+
+    def _written(self, items: object) -> None:
+        todos = [item for item in items[:_MAX_TODOS] if isinstance(item, dict)] if isinstance(items, list) else []
+        converted = (Todo(string_field(item, "content"), string_field(item, "status") or "pending") for item in todos)
+        self.todos = tuple(todo for todo in converted if todo.content)
+
+    def _created(self, task: Json) -> None:
+        # The number of a task stands only in the result of the call.
+        id, subject = string_field(task, "id"), string_field(task, "subject")
+        if id and subject and id not in self._tasks and len(self._tasks) < _MAX_TODOS:
+            self._tasks[id] = Todo(subject)
+            self.todos = tuple(self._tasks.values())
+
+    def _updated(self, call: Json) -> None:
+        id = string_field(call, "taskId")
+        before = self._tasks.get(id)
+        if before is None:
+            return
+        todo = Todo(string_field(call, "subject") or before.content, string_field(call, "status") or before.status)
+        self._tasks[id] = todo
+        if todo.status == "deleted":
+            del self._tasks[id]
+        self.todos = tuple(self._tasks.values())
+
+
+DIALECT = JsonlDialect(HOST, _files, _row, ClaudeMessages, ClaudeTodos)
+"""How Claude Code writes."""

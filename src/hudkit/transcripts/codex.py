@@ -1,4 +1,4 @@
-"""Codex's transcripts: one `rollout-*.jsonl` a session, as seen in versions 0.20 to 0.65 (and the bare form before).
+"""Codex's transcripts: one `rollout-*.jsonl` a session, as seen in versions 0.20 to 0.169 (and the bare form before).
 
 Records are `{timestamp, type, payload}`. What the model got and gave is `response_item`; `event_msg` says the same
 again for the screen, and only its token counts and ends are read. A `compacted` record holds a compaction's summary.
@@ -8,7 +8,7 @@ Messages have no ids of their own: theirs is the session and the place in the fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -27,7 +27,6 @@ from hudkit.transcripts.jsonl_transcript import (
 from hudkit.transcripts.opencode_json import parse_todos
 from hudkit.transcripts.transcript import (
     FilePart,
-    Message,
     OtherPart,
     ReasoningPart,
     ReportedUsage,
@@ -46,13 +45,14 @@ _OURS = (
     "# AGENTS.md instructions",
     "<INSTRUCTIONS>",
 )
+_REFUSED = ("unsupported call: ", "unsupported custom tool call: ")
 _NAME = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)")
 _FAILED = re.compile(r"(?:exit(?:ed with)? code:? |\"exit_code\": ?)(?!0\b)-?\d+", re.IGNORECASE)
 
 
 def open_codex(root: str | Path) -> JsonlTranscript:
     """Return the transcripts below Codex's `sessions` folder, or of one file. Raises `TranscriptError`."""
-    return JsonlTranscript.open(root, JsonlDialect(HOST, _files, _row, _messages, _todos))
+    return JsonlTranscript.open(root, DIALECT)
 
 
 def _files(root: Path) -> Iterable[Path]:
@@ -63,7 +63,7 @@ def _row(path: Path, records: list[JsonlRecord]) -> SessionRow | None:
     id = parent = directory = title = model = ""
     created = 0
     for _, data in records:
-        kind, payload = _record_body(data)
+        kind, payload = record_body(data)
         if kind == "session_meta" and not id:
             id, directory = string_field(payload, "id"), string_field(payload, "cwd")
             created = parse_timestamp(payload.get("timestamp")) or parse_timestamp(data.get("timestamp"))
@@ -73,8 +73,7 @@ def _row(path: Path, records: list[JsonlRecord]) -> SessionRow | None:
         elif kind == "turn_context":
             model, directory = string_field(payload, "model") or model, directory or string_field(payload, "cwd")
         elif kind == "message" and string_field(payload, "role") == "user" and not title:
-            text = content_text(payload.get("content")).strip()
-            title = "" if text.startswith(_OURS) else text[:200].split("\n")[0]
+            title = user_words(payload)[:200].split("\n")[0]
     named = _NAME.fullmatch(path.stem)
     id = id or (named[1] if named else "")
     if not id:
@@ -82,8 +81,8 @@ def _row(path: Path, records: list[JsonlRecord]) -> SessionRow | None:
     return SessionRow(id, HOST, parent, directory, title, "", model, directory, created)
 
 
-def _record_body(data: Json) -> tuple[str, Json]:
-    """A record's kind and body: of a response item, the item's own; of the bare form, the record itself."""
+def record_body(data: Json) -> tuple[str, Json]:
+    """Return a record's kind and body: of a response item, the item's own; of the bare form, the record itself."""
     kind, payload = string_field(data, "type"), object_field(data, "payload")
     if kind in ("response_item", "event_msg"):
         return ("event:" if kind == "event_msg" else "") + string_field(payload, "type"), payload
@@ -93,52 +92,111 @@ def _record_body(data: Json) -> tuple[str, Json]:
     return (kind, payload) if payload else (kind, data)
 
 
-def _messages(session_id: str, records: Iterator[JsonlRecord]) -> Iterator[Message]:
-    drafts = MessageDrafts(session_id)
-    model = ""
-    current: MessageDraft | None = None
-    answered = False  # a result has come for the current response: the next item is the next response's
+class CodexMessages:
+    """Makes messages of Codex's records."""
 
-    def response(id: str, when: int) -> MessageDraft:
-        """Return the draft of the response that is under way; a new one where the last has its results."""
-        nonlocal current, answered
-        if current is None or answered:
-            current = drafts.begin(MessageDraft(id, "assistant", when, id))
-            current.model, current.provider, answered = model, "openai", False
-        current.completed = when
-        return current
+    def __init__(self, session_id: str) -> None:
+        self.drafts = MessageDrafts(session_id)
+        self._model = ""
+        self._current: MessageDraft | None = None
+        self._newest: MessageDraft | None = None
+        self._ended = False
+        self._exit_codes: dict[str, int] = {}
 
-    for offset, data in records:
-        kind, payload = _record_body(data)
-        id, when = f"{session_id}:{offset}", parse_timestamp(data.get("timestamp"))
+    def take(self, record: JsonlRecord) -> str:
+        """Read the next record; return the id of its message, nothing where it has none of its own."""
+        kind, payload = record_body(record.data)
+        id, when = f"{self.drafts.session_id}:{record.offset}", parse_timestamp(record.data.get("timestamp"))
         if kind == "turn_context":
-            model = string_field(payload, "model") or model
+            self._model = string_field(payload, "model") or self._model
         elif kind == "message" and string_field(payload, "role") != "assistant":
-            current = None
-            draft = drafts.begin(MessageDraft(id, "user", when))
-            _user(draft, payload)
+            return self._said(id, when, payload)
         elif kind == "compacted":
-            current = None
-            drafts.compaction(id, when, string_field(payload, "message"), auto=True)
+            self._compaction(id, when, string_field(payload, "message"))
+            return id
         elif kind in ("function_call_output", "custom_tool_call_output"):
-            text = _output(payload.get("output"))
-            drafts.result(string_field(payload, "call_id"), text, failed=_failed(text), ended=when)
-            answered = True
+            call, text = string_field(payload, "call_id"), _output(payload.get("output"))
+            failed = _failed(text) or bool(self._exit_codes.pop(call, 0))
+            self.drafts.result(call, text, failed=failed, ended=when)
+            self._ended = True
         elif kind in _CALLS:
-            drafts.call(response(id, when), _call(kind, payload, id, when))
+            draft = self._response(id, when)
+            self.drafts.call(draft, _call(kind, payload, id, when))
+            return draft.id
         elif kind == "message":
-            response(id, when).parts.append(TextPart(id, content_text(payload.get("content"))))
+            draft = self._response(id, when)
+            draft.parts.append(TextPart(id, content_text(payload.get("content"))))
+            return draft.id
         elif kind == "reasoning":
+            draft = self._response(id, when)
             text = content_text(payload.get("summary")) or content_text(payload.get("content"))
-            response(id, when).parts.append(ReasoningPart(id, text))
-        # Token counts come in a screen event behind the response that they are of.
-        elif kind == "event:token_count" and current is not None:
-            usage = object_field(object_field(payload, "info"), "last_token_usage")
-            current.usage = _usage(usage) if usage else current.usage
-        elif kind == "event:turn_aborted" and current is not None:
-            current.error, current.aborted, current = "aborted", True, None
-        yield from drafts.ready()
-    yield from drafts.rest()
+            draft.parts.append(ReasoningPart(id, text))
+            return draft.id
+        else:
+            self._screen(kind, payload)
+        return ""
+
+    def _said(self, id: str, when: int, payload: Json) -> str:
+        # What a hook adds to a tool's result stands before the result: the response goes on behind it.
+        if string_field(payload, "role") == "user":
+            self._current = None
+        draft = self.drafts.begin(MessageDraft(id, "user", when))
+        _user(draft, payload)
+        return id
+
+    def _response(self, id: str, when: int) -> MessageDraft:
+        """The draft of the response that is under way; a new one where the last has ended."""
+        if self._current is None or self._ended:
+            self._current = self._newest = self.drafts.begin(MessageDraft(id, "assistant", when, id))
+            self._current.model, self._current.provider, self._ended = self._model, "openai", False
+        self._current.completed = when
+        return self.drafts.change(self._current)
+
+    def _compaction(self, id: str, when: int, summary: str) -> None:
+        usage = None
+        newest = self._newest
+        # The call that writes the summary is recorded as a response of its own, just before.
+        if newest is not None and not newest.summary and _only_text(newest) and summary.endswith(_only_text(newest)):
+            usage = newest.usage
+            self.drafts.drop(newest)
+        self._current = self._newest = None
+        self.drafts.compaction(id, when, summary, auto=True, usage=usage)
+
+    def _screen(self, kind: str, payload: Json) -> None:
+        """What the records beside the conversation tell: usage, exit codes, and that the user stopped a turn."""
+        if kind == "token_usage_record":
+            self._used(object_field(payload, "usage"))
+            self._ended = True
+        elif kind == "event:token_count":
+            self._used(object_field(object_field(payload, "info"), "last_token_usage"))
+        elif kind == "event:item_completed":
+            item = object_field(payload, "item")
+            code = item.get("exit_code")
+            if isinstance(code, int) and code:
+                self._exit_codes[string_field(item, "id")] = code
+        elif kind == "event:turn_aborted" and self._current is not None:
+            self._current.error, self._current.aborted = "aborted", True
+            self.drafts.change(self._current)
+            self._current = None
+
+    def _used(self, usage: Json) -> None:
+        # Behind a compaction comes a count without a response, of zeros and an estimate.
+        if self._newest is not None and number_field(usage, "input_tokens"):
+            self._newest.usage = reported_usage(usage)
+            self.drafts.change(self._newest)
+
+
+def user_words(payload: Json) -> str:
+    """Return the text of a message of the user; nothing where Codex wrote it in the user's name."""
+    text = content_text(payload.get("content")).strip()
+    return "" if text.startswith(_OURS) else text
+
+
+def _only_text(draft: MessageDraft) -> str:
+    """The text of a response that is nothing else."""
+    texts = [part.text for part in draft.parts if isinstance(part, TextPart)]
+    others = any(not isinstance(part, TextPart | ReasoningPart) for part in draft.parts)
+    return "" if others else "\n".join(texts).strip()
 
 
 def _user(draft: MessageDraft, payload: Json) -> None:
@@ -206,31 +264,46 @@ def _exit(data: Json) -> str:
 
 
 def _failed(text: str) -> bool:
-    """Codex tells an exit code within the text, near its begin or at its end."""
+    """Codex tells an exit code within the text: in the lines above the output, or near its begin or at its end."""
+    if text.startswith(_REFUSED):
+        return True
+    head, output, _ = text[:400].partition("\nOutput:\n")
+    if output:
+        return bool(_FAILED.search(head))
     return bool(_FAILED.search(text[:400]) or _FAILED.search(text[-40:]))
 
 
-def _usage(usage: Json) -> ReportedUsage:
+def reported_usage(usage: Json) -> ReportedUsage:
+    """Return the tokens that a response's record reports."""
     # Codex counts cached tokens within the input; `ReportedUsage.input` leaves them out.
     cached = number_field(usage, "cached_input_tokens")
     return ReportedUsage(
         total=number_field(usage, "total_tokens") or None,
-        input=max(number_field(usage, "input_tokens") - cached, 0),
+        input=max(number_field(usage, "input_tokens") - cached - number_field(usage, "cache_write_input_tokens"), 0),
         output=number_field(usage, "output_tokens"),
         reasoning=number_field(usage, "reasoning_output_tokens"),
         cache_read=cached,
+        cache_write=number_field(usage, "cache_write_input_tokens"),
     )
 
 
-def _todos(records: Iterator[JsonlRecord]) -> tuple[Todo, ...]:
-    """The plan of the last call of the tool that updates it."""
-    last: Json = {}
-    for _, data in records:
-        kind, payload = _record_body(data)
-        if kind == "function_call" and string_field(payload, "name") == "update_plan":
-            last = _object(string_field(payload, "arguments"))
-    plan = last.get("plan")
-    steps = [step for step in plan if isinstance(step, dict)] if isinstance(plan, list) else []
-    return parse_todos(
-        [{"content": string_field(step, "step"), "status": string_field(step, "status")} for step in steps]
-    )
+class CodexTodos:
+    """The todo list: the plan of the last call of the tool that updates it."""
+
+    def __init__(self) -> None:
+        self.todos: tuple[Todo, ...] | None = None
+
+    def take(self, record: JsonlRecord) -> None:
+        """Read the next record."""
+        kind, payload = record_body(record.data)
+        if kind != "function_call" or string_field(payload, "name") != "update_plan":
+            return
+        plan = _object(string_field(payload, "arguments")).get("plan")
+        steps = [step for step in plan if isinstance(step, dict)] if isinstance(plan, list) else []
+        self.todos = parse_todos(
+            [{"content": string_field(step, "step"), "status": string_field(step, "status")} for step in steps]
+        )
+
+
+DIALECT = JsonlDialect(HOST, _files, _row, CodexMessages, CodexTodos)
+"""How Codex writes."""

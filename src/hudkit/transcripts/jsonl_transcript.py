@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import msgspec
 
@@ -59,18 +59,39 @@ class JsonlRecord(NamedTuple):
     data: Json
 
 
+class MessageReader(Protocol):
+    """Makes messages of a session's records."""
+
+    drafts: MessageDrafts
+
+    def take(self, record: JsonlRecord) -> str:
+        """Read the next record; return the id of the message that it begins or goes on with, else nothing."""
+        ...
+
+
+class TodoReader(Protocol):
+    """Keeps the todo list of a session."""
+
+    todos: tuple[Todo, ...] | None
+    """`None` where no list was written."""
+
+    def take(self, record: JsonlRecord) -> None:
+        """Read the next record."""
+        ...
+
+
 class JsonlDialect(NamedTuple):
     """How one host writes: where its files are, what session a file holds, and what its records say.
 
-    `row` sees the records of the begin and of the end of the file; `None`: it is no session. `messages` takes the
-    session's id and all records.
+    `row` sees the records of the begin and of the end of the file; `None`: it is no session. `messages` makes a
+    reader of the messages of the session with this id, `todos` one of its todo list.
     """
 
     host: str
     files: Callable[[Path], Iterable[Path]]
     row: Callable[[Path, list[JsonlRecord]], SessionRow | None]
-    messages: Callable[[str, Iterator[JsonlRecord]], Iterator[Message]]
-    todos: Callable[[Iterator[JsonlRecord]], tuple[Todo, ...]]
+    messages: Callable[[str], MessageReader]
+    todos: Callable[[], TodoReader]
 
 
 class JsonlTranscript:
@@ -123,7 +144,7 @@ class JsonlTranscript:
         if path is None:
             return
         reached = not after
-        for message in self._dialect.messages(session_id, self._records(path)):
+        for message in self._messages(session_id, path):
             if reached:
                 yield message
             reached = reached or message.id == after
@@ -133,10 +154,20 @@ class JsonlTranscript:
     def todos(self, session_id: str) -> tuple[Todo, ...]:
         """Return the session's todo list as its last record has it."""
         path = self._path(session_id)
-        return () if path is None else self._dialect.todos(self._records(path))
+        reader = self._dialect.todos()
+        for record in () if path is None else self._records(path):
+            reader.take(record)
+        return reader.todos or ()
 
     def close(self) -> None:
         """Do nothing: nothing is held open between reads."""
+
+    def _messages(self, session_id: str, path: Path) -> Iterator[Message]:
+        reader = self._dialect.messages(session_id)
+        for record in self._records(path):
+            reader.take(record)
+            yield from reader.drafts.ready()
+        yield from reader.drafts.rest()
 
     def _path(self, session_id: str) -> Path | None:
         # A session that began after the last listing.
@@ -172,8 +203,8 @@ class JsonlTranscript:
         return self._known[path][1]
 
     def _edges(self, path: Path, size: int) -> list[JsonlRecord]:
-        with _open_regular(path) as file:
-            head = [*_read_records(file, HEAD_BYTES, lambda *_: None)]
+        with open_regular(path) as file:
+            head = [*read_records(file, HEAD_BYTES, lambda *_: None)]
             # The head says how a session began, the tail its latest title and model; the middle can be huge.
             begin = max(size - TAIL_BYTES, file.tell())
             if begin < size:
@@ -181,13 +212,13 @@ class JsonlTranscript:
                 # The seek may have landed inside a line: its rest is no record.
                 if begin > file.tell() - 1 and begin:
                     file.readline(TAIL_BYTES)
-                head += _read_records(file, TAIL_BYTES, lambda *_: None)
+                head += read_records(file, TAIL_BYTES, lambda *_: None)
         return head
 
     def _records(self, path: Path) -> Iterator[JsonlRecord]:
         try:
-            with _open_regular(path) as file:
-                yield from _read_records(file, None, lambda offset, reason: self._skip(path, offset, reason))
+            with open_regular(path) as file:
+                yield from read_records(file, None, lambda offset, reason: self._skip(path, offset, reason))
         except OSError as error:
             raise _unreadable(path, error) from error
 
@@ -208,8 +239,8 @@ def find_files(root: Path, depth: int, wanted: Callable[[str], bool]) -> Iterato
         yield from (here / name for name in sorted(files) if wanted(name))
 
 
-def _open_regular(path: Path) -> BinaryIO:
-    """The file, if it is one: a FIFO would let the reader wait for ever."""
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading, if it is one: a FIFO would let the reader wait for ever. Raises `OSError`."""
     # Not blocking: to open a FIFO for reading waits for a writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -218,8 +249,13 @@ def _open_regular(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def _read_records(file: BinaryIO, most: int | None, skip: Callable[[int, str], None]) -> Iterator[JsonlRecord]:
-    """The objects of the lines from here on, of at most so many bytes; what is no object goes to `skip`."""
+def read_records(
+    file: BinaryIO, most: int | None, skip: Callable[[int, str], None], *, unended: bool = True
+) -> Iterator[JsonlRecord]:
+    """Return the objects of the lines from here on, of at most so many bytes; what is no object goes to `skip`.
+
+    `unended`: the last line counts without its end too, if it is an object.
+    """
     begin = file.tell()
     while most is None or file.tell() - begin < most:
         offset = file.tell()
@@ -229,7 +265,7 @@ def _read_records(file: BinaryIO, most: int | None, skip: Callable[[int, str], N
         if not line.endswith(b"\n"):
             if len(line) < MAX_LINE_BYTES:
                 data, _ = _parse_line(line)  # the last line: whole, or still being written
-                if data is not None:
+                if data is not None and unended:
                     yield JsonlRecord(offset, data)
                 return
             # The rest of a line that is too long is read away, so that the next read begins at a line.
@@ -311,11 +347,34 @@ class MessageDrafts:
         self.session_id = session_id
         self.open: deque[MessageDraft] = deque()
         self._calls: dict[str, tuple[MessageDraft, int]] = {}
+        self._changed: dict[str, MessageDraft] = {}
 
     def begin(self, draft: MessageDraft) -> MessageDraft:
         """Put a new draft behind the others, and return it."""
         self.open.append(draft)
+        return self.change(draft)
+
+    def change(self, draft: MessageDraft) -> MessageDraft:
+        """Note that something is added to a draft, and return it."""
+        self._changed[draft.id] = draft
         return draft
+
+    def drop(self, draft: MessageDraft) -> None:
+        """Take a draft out again: it turned out to be no message of the conversation."""
+        if draft in self.open:
+            self.open.remove(draft)
+        self._changed.pop(draft.id, None)
+
+    def changed(self) -> tuple[Message, ...]:
+        """Return the messages that were begun or changed since the last call, in their order.
+
+        The drafts of all but the newest messages are closed: a result that comes for them is dropped.
+        """
+        messages = tuple(draft.done(self.session_id) for draft in self._changed.values())
+        self._changed.clear()
+        for _ in self.ready():
+            pass
+        return messages
 
     def last(self, role: str, key: str) -> MessageDraft | None:
         """Return the newest draft of this key, if nothing of the other role came since."""
@@ -323,7 +382,7 @@ class MessageDrafts:
             if draft.role != role:
                 return None
             if draft.key == key:
-                return draft
+                return self.change(draft)
         return None
 
     def call(self, draft: MessageDraft, part: ToolPart) -> None:
@@ -337,17 +396,21 @@ class MessageDrafts:
         if position is None:
             return
         draft, index = position
+        self.change(draft)
         part = draft.parts[index]
         assert isinstance(part, ToolPart)
         changes: dict[str, Any] = {"error": text} if failed else {"output": text}
         status = "error" if failed else "completed"
         draft.parts[index] = msgspec.structs.replace(part, status=status, end=ended, **changes)
 
-    def compaction(self, id: str, time: int, summary: str, *, auto: bool, usage: ReportedUsage | None = None) -> None:
-        """Add a compaction as two messages: the marker, and the summary that answers it."""
+    def compaction(
+        self, id: str, time: int, summary: str, *, auto: bool, tail: str = "", usage: ReportedUsage | None = None
+    ) -> None:
+        """Add a compaction as two messages: the marker, and the summary that answers it; `tail` is the first message
+        before it that the host keeps."""
         marker = self.begin(MessageDraft(id, "user", time))
-        marker.parts.append(CompactionPart(f"{id}-c", auto=auto))
-        answer = self.begin(MessageDraft(f"{id}-s", "assistant", time))
+        marker.parts.append(CompactionPart(f"{id}-c", auto=auto, tail_start_id=tail))
+        answer = self.begin(MessageDraft(summary_id(id), "assistant", time))
         answer.parent, answer.finish, answer.summary, answer.completed, answer.usage = id, "stop", True, time, usage
         answer.parts.append(TextPart(f"{id}-t", summary))
 
@@ -366,6 +429,11 @@ class MessageDrafts:
         # A result that comes later than this finds no call and is dropped: its message was handed out.
         self._calls = {id: place for id, place in self._calls.items() if place[0] is not draft}
         return draft.done(self.session_id)
+
+
+def summary_id(marker: str) -> str:
+    """Return the id of the message that answers a compaction's marker."""
+    return f"{marker}-s"
 
 
 def parse_timestamp(value: object) -> int:

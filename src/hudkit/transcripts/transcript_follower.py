@@ -1,94 +1,154 @@
-"""A session's transcript file, read as it grows: what is new in it, and what of it stands in the window."""
+"""A session's transcript file, read as it grows: what is new, and what is in the model's window now.
+
+follower = TranscriptFollower("claude-code", path)
+for message in follower.read().new: ...       # all messages
+for message in follower.read().new: ...       # those that came or changed since
+"""
 
 from __future__ import annotations
 
+import logging
+import os
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
-from hudkit.errors import TranscriptError
-from hudkit.transcripts.claude_code import open_claude
-from hudkit.transcripts.codex import open_codex
-from hudkit.transcripts.json_fields import Json, object_field, string_field
+from hudkit.errors import ConfigError
+from hudkit.transcripts import claude_code, codex
+from hudkit.transcripts.claude_window import ClaudeWindow
+from hudkit.transcripts.codex_window import CodexWindow
+from hudkit.transcripts.jsonl_transcript import (
+    JsonlDialect,
+    JsonlRecord,
+    MessageReader,
+    TodoReader,
+    open_regular,
+    read_records,
+)
 from hudkit.transcripts.transcript import Message, ReportedUsage, Todo
 
 
-class FollowedTranscript(msgspec.Struct, frozen=True):
-    """A session's transcript at one moment.
+class FollowedTranscript(msgspec.Struct, frozen=True, kw_only=True):
+    """A transcript at its present end.
 
-    `new` are the messages that are new or have changed since the last read; `usage` is that of the newest response
-    in the window, `window` its size in tokens (`None`: not told). `blocks` are the texts of hooks that stand in the
-    window. `anchors` are the ids of the messages in the window, in order, `all_anchors` with those from before
-    compactions. `responses` and `compactions` count those of the whole file.
+    `new` are the messages that are new or have changed since the last read, with the ids that `Transcript.messages`
+    gives them. `usage` is that of the newest response in the window (`None`: there is none, as right after a
+    compaction), `window` the tokens that the model can read, where the file tells. `todos` is `None` where no list
+    was written. `blocks` are the texts that hooks added and that are in the window now; `anchors` the ids of the
+    messages there, in order, a compaction's marker and summary first; `all_anchors` the same with what compactions
+    took out. What a rewind left behind is in neither. `responses` and `compactions` count from the session's
+    beginning, `skipped` the lines that could not be read.
     """
 
     new: tuple[Message, ...] = ()
     usage: ReportedUsage | None = None
     window: int | None = None
     model: str = ""
-    title: str = ""
-    todos: tuple[Todo, ...] | None = None
     blocks: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()
     all_anchors: tuple[str, ...] = ()
     responses: int = 0
     compactions: int = 0
+    todos: tuple[Todo, ...] | None = None
+    title: str = ""
+    skipped: int = 0
+
+
+_log = logging.getLogger(__name__)
+
+_REMEMBERED_BYTES = 256
+"""How much of what was read last is compared with the file before reading on."""
+
+_HOSTS: dict[str, tuple[JsonlDialect, type[ClaudeWindow] | type[CodexWindow]]] = {
+    claude_code.HOST: (claude_code.DIALECT, ClaudeWindow),
+    codex.HOST: (codex.DIALECT, CodexWindow),
+}
 
 
 class TranscriptFollower:
-    """Reads one session's file again and again. A missing file is an empty transcript."""
+    """Reads a session's transcript file as it grows.
+
+    Raises `ConfigError` for a host whose transcripts are not such files.
+    """
 
     def __init__(self, host: str, path: Path) -> None:
-        """`host` is `claude-code` or `codex`: whose records the file has."""
-        self._host = host
-        self._path = path
-        self._seen: dict[str, Message] = {}
+        if host not in _HOSTS:
+            raise ConfigError(f"the transcripts of {host!r} cannot be followed", hint=f"Hosts: {', '.join(_HOSTS)}")
+        self.path = path
+        self._dialect, self._window_type = _HOSTS[host]
+        self._begin()
 
     def read(self) -> FollowedTranscript:
-        """Return the transcript as it is now. Never raises: what cannot be read is passed over."""
-        opener = open_claude if self._host == "claude-code" else open_codex
+        """Read the lines that are new, and return the transcript as it is now.
+
+        A line that is still being written is read when it is whole; one that is broken is counted and passed over. A
+        file that was replaced, cut or written anew is read from its beginning. Where no file is, the transcript is
+        empty; where it cannot be read, as it was.
+        """
         try:
-            transcript = opener(self._path)
-            rows = transcript.sessions()
-            messages = tuple(transcript.messages(rows[0].id)) if rows else ()
-            records = tuple(record.data for record in transcript._records(self._path))
-        except TranscriptError:
-            return FollowedTranscript()
-        new = tuple(message for message in messages if self._seen.get(message.id) != message)
-        self._seen.update({message.id: message for message in new})
-        starts = [n for n, message in enumerate(messages) if message.summary]
-        window = messages[starts[-1] :] if starts else messages
-        answers = [message for message in messages if message.role == "assistant" and not message.summary]
-        in_window = [message for message in window if message.usage is not None and not message.summary]
+            with open_regular(self.path) as file:
+                self._read_on(file)
+        except FileNotFoundError:
+            self._begin()
+        except OSError as error:
+            _log.debug("%s cannot be read: %s", self.path, error)
+        return self._followed()
+
+    def _begin(self) -> None:
+        self._file = (0, 0)
+        self._offset = self._skipped = 0
+        self._before = b""
+        self._reader: MessageReader | None = None
+        self._todos: TodoReader = self._dialect.todos()
+        self._window: ClaudeWindow | CodexWindow = self._window_type()
+
+    def _read_on(self, file: BinaryIO) -> None:
+        status = os.fstat(file.fileno())
+        if (status.st_dev, status.st_ino) != self._file or not self._goes_on(file, status.st_size):
+            self._begin()
+            self._file = (status.st_dev, status.st_ino)
+        file.seek(self._offset)
+
+        def skip(offset: int, reason: str) -> None:
+            _log.debug("%s, byte %d: %s", self.path, offset, reason)
+            self._skipped += 1
+            self._offset = file.tell()
+
+        for record in read_records(file, None, skip, unended=False):
+            self._offset = file.tell()
+            self._take(record)
+        length = min(self._offset, _REMEMBERED_BYTES)
+        file.seek(self._offset - length)
+        self._before = file.read(length)
+
+    def _goes_on(self, file: BinaryIO, size: int) -> bool:
+        """Whether what was read is still there: a file can be written anew in its place."""
+        if size < self._offset:
+            return False
+        file.seek(self._offset - len(self._before))
+        return file.read(len(self._before)) == self._before
+
+    def _take(self, record: JsonlRecord) -> None:
+        if self._reader is None:
+            row = self._dialect.row(self.path, [record])
+            self._reader = self._dialect.messages(row.id if row is not None else self.path.stem)
+        self._window.take(record, self._reader.take(record))
+        self._todos.take(record)
+
+    def _followed(self) -> FollowedTranscript:
+        contents = self._window.contents()
         return FollowedTranscript(
-            new=new,
-            usage=in_window[-1].usage if in_window else None,
-            model=answers[-1].model if answers else "",
-            title=rows[0].title if rows else "",
-            blocks=tuple(_blocks(self._host, records)),
-            anchors=tuple(message.id for message in window),
-            all_anchors=tuple(message.id for message in messages),
-            responses=len(answers),
-            compactions=len(starts),
+            new=self._reader.drafts.changed() if self._reader is not None else (),
+            usage=contents.usage,
+            window=contents.window,
+            model=contents.model,
+            blocks=contents.blocks,
+            anchors=contents.anchors,
+            all_anchors=contents.all_anchors,
+            responses=contents.responses,
+            compactions=contents.compactions,
+            todos=self._todos.todos,
+            title=contents.title,
+            skipped=self._skipped,
         )
-
-
-def _strings(value: object) -> list[str]:
-    """All texts in a record, however deep."""
-    if isinstance(value, str):
-        return [value]
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [text for item in inside for text in _strings(item)]
-
-
-def _blocks(host: str, records: tuple[Json, ...]) -> list[str]:
-    blocks: list[str] = []
-    for data in records:
-        payload = object_field(data, "payload")
-        if string_field(data, "subtype") == "compact_boundary" or string_field(data, "type") == "compacted":
-            blocks.clear()
-        elif host == "claude-code" and string_field(data, "type") == "attachment":
-            blocks += _strings(data)
-        elif string_field(payload, "type") == "message" and string_field(payload, "role") == "developer":
-            blocks += _strings(payload)
-    return blocks

@@ -1,0 +1,417 @@
+"""Makes the recorded sessions of this folder anew, with the real Claude Code and Codex against scripted models.
+
+    python tests/transcripts/data/record_sessions.py [NAME …]
+
+Nothing leaves the machine. What is long (prompts of the programs, schemas of tools) is replaced by its length and a
+digest, and the paths are those of an invented user, so that the files stay small and name no machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1]))
+
+from hudkit.context.caching import CallCost  # noqa: E402
+from hudkit.models.captured_request import CapturedRequest  # noqa: E402
+from hudkit.models.scripted_answers import Answer, Refusal, ScriptedCall, ScriptedReply, says, uses  # noqa: E402
+from hudkit.testing.model_server import ScriptedModel  # noqa: E402
+from npm_programs import CLAUDE_CODE, CODEX, executable  # noqa: E402
+
+LONGEST = 300
+"""Characters of a text that is kept as it is."""
+
+ENDS = 60
+"""Characters that are kept of both ends of a longer one."""
+
+SUMMARY = "The ramp of the kiln is 80 per hour."
+OURS = re.compile(r"<hud.*?</hud>|" + re.escape(SUMMARY))
+"""What is kept of the middle of a long text."""
+
+MACHINE = re.compile(r"Linux \d[\w.\-]*|/tmp/claude-\d+")
+SESSION = "0a1b2c3d-1111-4222-8333-{:012d}"
+HOOK = """#!/bin/sh
+event=$(sed 's/.*"hook_event_name":"\\([A-Za-z]*\\)".*/\\1/')
+case $event in
+SessionStart|UserPromptSubmit|PostToolUse|PostToolUseFailure|PostToolBatch)
+  printf '{"hookSpecificOutput":{"hookEventName":"%s","additionalContext":"<hud n=%s>told at %s</hud>"}}' \\
+    $event $$ $event;;
+esac
+"""
+EVENTS = (
+    *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "PreCompact"),
+    *("PostCompact", "SubagentStart", "SubagentStop", "Stop", "SessionEnd"),
+)
+
+
+class Place:
+    """A home folder with a project, and a hook for every event."""
+
+    def __init__(self) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="recorded"))
+        self.home = self.root / "user"
+        self.project = self.home / "project"
+        self.project.mkdir(parents=True)
+        (self.project / "ramp.py").write_text("RAMP = 120\n")
+        self.hook = self.home / "hook.sh"
+        self.hook.write_text(HOOK)
+        self.hook.chmod(0o755)
+
+    def hooks(self) -> dict[str, Any]:
+        """The hooks as both programs are told them."""
+        return {event: [{"hooks": [{"type": "command", "command": str(self.hook)}]}] for event in EVENTS}
+
+    def scrubbed(self, path: Path) -> str:
+        """A recorded file without what belongs to this machine, its long texts shortened."""
+        encoded = str(self.project).replace("/", "-")
+        lines = []
+        for line in path.read_text().splitlines():
+            record = _shortened(json.loads(line))
+            text = json.dumps(record, ensure_ascii=False)
+            text = text.replace(encoded, "-home-user-project").replace(str(self.home), "/home/user")
+            lines.append(MACHINE.sub(lambda found: found[0].split("-")[0].split(" ")[0], text))
+        return "\n".join(lines) + "\n"
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > LONGEST:
+        blocks = "".join(OURS.findall(value[ENDS:-ENDS]))
+        digest = hashlib.sha256(value.encode()).hexdigest()[:12]
+        return f"{value[:ENDS]} … ({len(value)} characters, {digest}){blocks} … {value[-ENDS:]}"
+    if isinstance(value, list):
+        return [_shortened(item) for item in value]
+    if isinstance(value, dict):
+        schema = value.get("input_schema") or value.get("inputSchema")
+        if schema is not None:
+            digest = hashlib.sha256(json.dumps(schema).encode()).hexdigest()[:12]
+            value = {**value, "input_schema": {"digest": digest}}
+        return {key: _shortened(item) for key, item in value.items() if key != "inputSchema"}
+    return value
+
+
+# -- Claude Code -------------------------------------------------------------------------------------------------
+
+
+class ClaudeRun:
+    """Claude Code in a place; `script` holds the answers of the main agent, a subagent's are fixed."""
+
+    def __init__(self, number: int) -> None:
+        self.place = Place()
+        self.session = SESSION.format(number)
+        self.script: list[Answer] = []
+        self.model = ScriptedModel(self._answer)
+        settings = self.place.home / ".claude" / "settings.json"
+        settings.parent.mkdir()
+        settings.write_text(json.dumps({"hooks": self.place.hooks()}))
+
+    def begin(self, prompt: str, *answers: Answer, args: tuple[str, ...] = ()) -> None:
+        """Start the session."""
+        self._run(prompt, answers, ("--session-id", self.session, *args))
+
+    def resume(self, prompt: str, *answers: Answer, args: tuple[str, ...] = ()) -> None:
+        """Go on in a new process."""
+        self._run(prompt, answers, ("--resume", self.session, *args))
+
+    def files(self) -> dict[str, str]:
+        """The session's file and those of its subagents, by the name of the fixture's suffix."""
+        (main,) = self.place.home.glob(f".claude/projects/*/{self.session}.jsonl")
+        children = sorted(main.with_suffix("").glob("subagents/agent-*.jsonl"))
+        texts = {"": self.place.scrubbed(main)}
+        texts.update({f"/subagents/{child.name}": self.place.scrubbed(child) for child in children})
+        return texts
+
+    def last_response(self) -> str:
+        """The id of the newest record of the assistant."""
+        (main,) = self.place.home.glob(f".claude/projects/*/{self.session}.jsonl")
+        records = map(json.loads, main.read_text().splitlines())
+        return [record["uuid"] for record in records if record["type"] == "assistant"][-1]
+
+    def close(self) -> None:
+        """Stop the model and take the folder away."""
+        self.model.close()
+        shutil.rmtree(self.place.root, ignore_errors=True)
+
+    def _run(self, prompt: str, answers: tuple[Answer, ...], args: tuple[str, ...]) -> None:
+        self.script[:] = answers
+        model = () if "--model" in args else ("--model", "claude-sonnet-4-5")
+        mode = ("--permission-mode", "bypassPermissions", "--output-format", "json")
+        command = [executable(CLAUDE_CODE), "-p", *mode, *model, *args, prompt]
+        environment = {
+            "HOME": str(self.place.home),
+            "PATH": os.environ["PATH"],
+            "ANTHROPIC_BASE_URL": self.model.url,
+            "ANTHROPIC_API_KEY": "x",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "0",
+            "DISABLE_AUTOUPDATER": "1",
+            "IS_SANDBOX": "1",
+        }
+        _run(command, environment, self.place.project)
+
+    def _answer(self, request: CapturedRequest) -> Answer:
+        words = request.messages
+        if "Respond with TEXT ONLY" in words[-1][1]:
+            return says("<analysis>It was long.</analysis><summary>" + SUMMARY + "</summary>")
+        if "Look for cracks" in words[0][1] and "overshoots" not in words[0][1]:
+            ran = any(role == "tool" for role, _ in words)
+            return says("No cracks found.") if ran else uses(ScriptedCall("Bash", {"command": "ls"}))
+        return self.script.pop(0) if self.script else says("Done.")
+
+
+def claude_day(run: ClaudeRun) -> None:
+    """Two parallel calls of which one fails, an edit, a task, a subagent; a resume, a compaction, a resume."""
+    file = str(run.place.project / "ramp.py")
+    fails = ScriptedCall("Bash", {"command": "echo overshoot; exit 1"})
+    task = ScriptedCall("TaskCreate", {"subject": "glaze the pot", "description": "The blue one"})
+    look = {"description": "Look", "prompt": "Look for cracks.", "subagent_type": "general-purpose"}
+    run.begin(
+        "The kiln overshoots at 900 degrees. Never touch legacy/.",
+        uses(ScriptedCall("Read", {"file_path": file}), fails, text="I look."),
+        uses(ScriptedCall("Edit", {"file_path": file, "old_string": "120", "new_string": "80"})),
+        uses(task),
+        uses(ScriptedCall("Agent", look)),
+        says("The ramp is 80 now."),
+    )
+    done = uses(ScriptedCall("TaskUpdate", {"taskId": "1", "status": "in_progress"}))
+    run.resume("What is the ramp?", uses(ScriptedCall("Bash", {"command": "cat ramp.py"})), done, says("80."))
+    run.resume("/compact keep the ramp")
+    write = ScriptedCall("Write", {"file_path": str(run.place.project / "fire.txt"), "content": "hot\n"})
+    run.resume("Write fire.txt.", uses(write), says("Written."))
+
+
+def claude_rewind(run: ClaudeRun) -> None:
+    """A prompt is taken back: another one stands in its place."""
+    run.begin("The kiln is cold. Remember the number 7.", says("Seven."))
+    kept = run.last_response()
+    run.resume("Paint it red.", uses(ScriptedCall("Bash", {"command": "echo red"})), says("It is red."))
+    run.resume("Paint it blue.", says("It is blue."), args=("--resume-session-at", kept))
+
+
+def claude_breaks(run: ClaudeRun) -> None:
+    """The prefix breaks: other tools, another model."""
+    run.begin("The kiln is cold.", says("I see."))
+    run.resume("Is it?", says("Yes."), args=("--append-system-prompt", "Answer briefly."))
+    run.resume("Still?", says("Yes."), args=("--disallowed-tools=Edit",))
+    run.resume("And now?", says("Yes."), args=("--model", "claude-haiku-4-5"))
+
+
+def claude_full(run: ClaudeRun) -> None:
+    """The window is full: the host compacts by itself."""
+    full = CallCost(read=0, written=0, fresh=175_000, output=50)
+    look = ScriptedCall("Bash", {"command": "echo 700 degrees"})
+    run.begin(
+        "How hot is the kiln?",
+        ScriptedReply("I look.", (look,), usage=full, reasoning="The sensor tells."),
+        uses(ScriptedCall("Bash", {"command": "echo 710 degrees"})),
+        says("710 degrees."),
+    )
+
+
+def claude_refused(run: ClaudeRun) -> None:
+    """The provider refuses a request; the next process goes on."""
+    run.begin("The kiln is cold.", Refusal(400, "invalid_request_error", "", "no such thing"))
+    run.resume("Again.", says("It is cold."))
+
+
+# -- Codex -------------------------------------------------------------------------------------------------------
+
+
+class CodexRun:
+    """Codex in a place; each entry of `script` holds the output items of one response."""
+
+    def __init__(self, number: int) -> None:
+        self.place = Place()
+        self.number = number
+        self.script: list[list[dict[str, Any]]] = []
+        self.requests: list[dict[str, Any]] = []
+        self.home = self.place.home / ".codex"
+        self.home.mkdir()
+        (self.home / "hooks.json").write_text(json.dumps({"hooks": self.place.hooks()}))
+        self._ids = count(1)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        provider = f'[model_providers.x]\nname = "x"\nbase_url = "{url}"\nwire_api = "responses"\nenv_key = "XKEY"\n'
+        (self.home / "config.toml").write_text(f'model_provider = "x"\n{provider}')
+
+    def begin(self, prompt: str, *answers: list[dict[str, Any]], args: tuple[str, ...] = ()) -> None:
+        """Start the session."""
+        self._run((), prompt, answers, args)
+
+    def resume(self, prompt: str, *answers: list[dict[str, Any]], args: tuple[str, ...] = ()) -> None:
+        """Go on in a new process."""
+        self._run(("resume", self._main().stem[-36:]), prompt, answers, args)
+
+    def files(self) -> dict[str, str]:
+        """The session's file first, then those of its subagents."""
+        main = self._main()
+        others = sorted(path for path in self.home.rglob("rollout-*.jsonl") if path != main)
+        texts = {"": self.place.scrubbed(main)}
+        texts.update({f"-child-{n}": self.place.scrubbed(path) for n, path in enumerate(others)})
+        return texts
+
+    def close(self) -> None:
+        """Stop the model and take the folder away."""
+        self._server.shutdown()
+        self._server.server_close()
+        shutil.rmtree(self.place.root, ignore_errors=True)
+
+    def call(self, name: str, arguments: Mapping[str, Any], namespace: str = "") -> dict[str, Any]:
+        """A call of a function."""
+        within = {"namespace": namespace} if namespace else {}
+        body = {"name": name, "arguments": json.dumps(arguments), "call_id": f"call_{next(self._ids)}", **within}
+        return {"type": "function_call", "id": f"fc_{next(self._ids)}", **body}
+
+    def free_call(self, name: str, text: str) -> dict[str, Any]:
+        """A call of a tool that takes a text."""
+        body = {"name": name, "input": text, "call_id": f"call_{next(self._ids)}", "status": "completed"}
+        return {"type": "custom_tool_call", "id": f"ctc_{next(self._ids)}", **body}
+
+    def says(self, text: str) -> dict[str, Any]:
+        """Words of the model."""
+        content = [{"type": "output_text", "text": text}]
+        return {"type": "message", "id": f"msg_{next(self._ids)}", "role": "assistant", "content": content}
+
+    def _main(self) -> Path:
+        return min(self.home.rglob("rollout-*.jsonl"))
+
+    def _run(
+        self, command: tuple[str, ...], prompt: str, answers: tuple[list[dict[str, Any]], ...], args: tuple[str, ...]
+    ) -> None:
+        self.script[:] = answers
+        model = () if "--model" in args else ("--model", "gpt-5-codex")
+        trust = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox")
+        environment = {
+            "HOME": str(self.place.home),
+            "CODEX_HOME": str(self.home),
+            "PATH": os.environ["PATH"],
+            "XKEY": "x",
+        }
+        line = [executable(CODEX), "exec", *command, "--skip-git-repo-check", *trust, "--json", *model, *args, prompt]
+        _run(line, environment, self.place.project)
+
+    def _answer(self, body: dict[str, Any]) -> list[dict[str, Any]]:
+        self.requests.append(body)
+        last = json.dumps(body["input"][-1])
+        prompts = json.dumps([item for item in body["input"] if item.get("role") == "user"])
+        if "CONTEXT CHECKPOINT COMPACTION" in last:
+            return [self.says(SUMMARY)]
+        if "Look for cracks" in prompts and "overshoots" not in prompts:
+            return [self.says("No cracks found.")]
+        return self.script.pop(0) if self.script else [self.says("Done.")]
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        run = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                self._send(b'{"data": [], "models": []}', "application/json")
+
+            def do_POST(self) -> None:
+                raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+                events = run._events(run._answer(json.loads(raw)), len(raw) // 4)
+                self._send(b"".join(events), "text/event-stream")
+
+            def _send(self, body: bytes, kind: str) -> None:
+                self.send_response(200)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        return Handler
+
+    def _events(self, items: list[dict[str, Any]], tokens: int) -> Iterator[bytes]:
+        name = f"resp_{next(self._ids)}"
+        usage = {
+            "input_tokens": tokens,
+            "input_tokens_details": {"cached_tokens": tokens * 3 // 4},
+            "output_tokens": 30,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": tokens + 30,
+        }
+        events: list[dict[str, Any]] = [{"type": "response.created", "response": {"id": name}}]
+        for index, item in enumerate(items):
+            events += [
+                {"type": f"response.output_item.{edge}", "output_index": index, "item": item}
+                for edge in ("added", "done")
+            ]
+        events.append({"type": "response.completed", "response": {"id": name, "usage": usage}})
+        for event in events:
+            yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+
+
+def codex_day(run: CodexRun) -> None:
+    """Two calls of which one fails, an edit, a resume with a compaction, a resume."""
+    fails = run.call("exec_command", {"cmd": "echo overshoot; exit 1"})
+    run.begin(
+        "The kiln overshoots at 900 degrees. Never touch legacy/.",
+        [run.says("I look."), run.call("exec_command", {"cmd": "cat ramp.py"}), fails],
+        [run.call("exec_command", {"cmd": "sed -i s/120/80/ ramp.py"})],
+        [run.says("The ramp is 80 now.")],
+    )
+    look = [run.call("exec_command", {"cmd": "cat ramp.py"})]
+    limit = ("-c", "model_auto_compact_token_limit=9000")
+    run.resume("What is the ramp of the kiln?", look, [run.says("80.")], args=limit)
+    run.resume("Write fire.txt.", [run.call("exec_command", {"cmd": "echo hot > fire.txt"})], [run.says("Written.")])
+
+
+CLAUDE: dict[str, Callable[[ClaudeRun], None]] = {
+    "claude-day": claude_day,
+    "claude-rewind": claude_rewind,
+    "claude-breaks": claude_breaks,
+    "claude-full": claude_full,
+    "claude-refused": claude_refused,
+}
+CODEX_SESSIONS: dict[str, Callable[[CodexRun], None]] = {"codex-day": codex_day}
+
+
+def _run(command: list[Any], environment: Mapping[str, str], folder: Path) -> None:
+    done = subprocess.run(
+        command, env=environment, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
+    )
+    if "--verbose" in sys.argv:
+        print(done.returncode, done.stdout[-1500:], done.stderr[-500:])
+
+
+def record(name: str) -> None:
+    """Write the files of one session."""
+    number = [*CLAUDE, *CODEX_SESSIONS].index(name) + 1
+    run: ClaudeRun | CodexRun
+    if name in CLAUDE:
+        run = claude = ClaudeRun(number)
+        CLAUDE[name](claude)
+    else:
+        run = codex = CodexRun(number)
+        CODEX_SESSIONS[name](codex)
+    shutil.rmtree(HERE / name, ignore_errors=True)
+    for suffix, text in run.files().items():
+        path = HERE / f"{name}{suffix}" if suffix.endswith(".jsonl") else HERE / f"{name}{suffix}.jsonl"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(text)
+        print(f"{path.relative_to(HERE)}: {len(text):,} characters")
+    run.close()
+
+
+if __name__ == "__main__":
+    for wanted in [arg for arg in sys.argv[1:] if not arg.startswith("-")] or [*CLAUDE, *CODEX_SESSIONS]:
+        record(wanted)
