@@ -31,6 +31,7 @@ from hudkit.ingest.extraction import (
     update_points,
 )
 from hudkit.ingest.failures import MAX_ERROR, CallVerdict, OpenError, judge_call
+from hudkit.ingest.host_tools import neutral_call
 from hudkit.ingest.subagents import subagent_of_call, subagents_in_message
 from hudkit.ingest.tool_calls import (
     FinishedCall,
@@ -312,7 +313,7 @@ def _tell_response(step: _Step, session: SessionRow, message: Message, limit: in
     edited: set[str] = set()
     for part in message.parts:
         if isinstance(part, ToolPart) and part.done and part.tool not in _OWN_TOOLS:
-            call = finished_call(part)
+            call = finished_call(neutral_call(session.host, part))
             paths = edited_paths(call, session.directory)
             edited.update(paths)
             if step.first_time(part.id):

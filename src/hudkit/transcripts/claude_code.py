@@ -148,9 +148,9 @@ def _user(drafts: MessageDrafts, data: Json, id: str) -> str:
         kind = string_field(block, "type")
         if kind == "tool_result":
             failed = block.get("is_error") is True
-            drafts.result(
-                string_field(block, "tool_use_id"), content_text(block.get("content")), failed=failed, ended=when
-            )
+            text = content_text(block.get("content"))
+            child = _subagent(object_field(data, "toolUseResult"))
+            drafts.result(string_field(block, "tool_use_id"), text, failed=failed, ended=when, metadata=child)
         elif kind == "text":
             text = string_field(block, "text")
             if text:
@@ -165,6 +165,17 @@ def _user(drafts: MessageDrafts, data: Json, id: str) -> str:
     draft.agent = "subagent" if data.get("isSidechain") is True else ""
     drafts.begin(draft)
     return id
+
+
+def _subagent(result: Json) -> Json:
+    """What a call's result tells of the sub-agent that it started: its session, and whether it goes on."""
+    agent = string_field(result, "agentId")
+    return {"sessionId": subagent_session(agent), "running": result.get("isAsync") is True} if agent else {}
+
+
+def subagent_session(agent: str) -> str:
+    """Return the id of the session of a sub-agent: the name of its file."""
+    return f"agent-{agent}"
 
 
 def _response(drafts: MessageDrafts, data: Json, id: str) -> str:

@@ -21,7 +21,7 @@ import json
 import os
 import stat
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -304,6 +304,8 @@ def _unreadable(path: Path, error: Exception) -> TranscriptError:
 # -- messages that grow while records are read -----------------------------------------------------------------------
 
 
+_NOTHING: Mapping[str, Any] = {}
+
 MAX_OPEN_DRAFTS = 64
 """Messages that are kept back for a result that may still come."""
 
@@ -390,7 +392,9 @@ class MessageDrafts:
         self._calls[part.call_id] = (draft, len(draft.parts))
         draft.parts.append(part)
 
-    def result(self, call_id: str, text: str, *, failed: bool, ended: int) -> None:
+    def result(
+        self, call_id: str, text: str, *, failed: bool, ended: int, metadata: Mapping[str, Any] = _NOTHING
+    ) -> None:
         """Put a result into its call; one without a call is dropped."""
         position = self._calls.pop(call_id, None)
         if position is None:
@@ -400,6 +404,8 @@ class MessageDrafts:
         part = draft.parts[index]
         assert isinstance(part, ToolPart)
         changes: dict[str, Any] = {"error": text} if failed else {"output": text}
+        if metadata:
+            changes["metadata"] = {**part.metadata, **metadata}
         status = "error" if failed else "completed"
         draft.parts[index] = msgspec.structs.replace(part, status=status, end=ended, **changes)
 

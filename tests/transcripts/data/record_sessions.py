@@ -39,7 +39,7 @@ ENDS = 60
 """Characters that are kept of both ends of a longer one."""
 
 SUMMARY = "The ramp of the kiln is 80 per hour."
-OURS = re.compile(r"<hud.*?</hud>|" + re.escape(SUMMARY))
+OURS = re.compile(r"<hud.*?</hud>|<(task-id|status|result)>.*?</\1>|" + re.escape(SUMMARY))
 """What is kept of the middle of a long text."""
 
 MACHINE = re.compile(r"Linux \d[\w.\-]*|/tmp/claude-\d+")
@@ -89,7 +89,7 @@ class Place:
 
 def _shortened(value: Any) -> Any:
     if isinstance(value, str) and len(value) > LONGEST:
-        blocks = "".join(OURS.findall(value[ENDS:-ENDS]))
+        blocks = "".join(found[0] for found in OURS.finditer(value[ENDS:-ENDS]))
         digest = hashlib.sha256(value.encode()).hexdigest()[:12]
         return f"{value[:ENDS]} … ({len(value)} characters, {digest}){blocks} … {value[-ENDS:]}"
     if isinstance(value, list):
