@@ -6,14 +6,17 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from hudkit.agent.records import StoredMessage, find_faults
 from hudkit.agent.session_store import SessionStore
@@ -123,6 +126,21 @@ class Tmux:
         argv = ["tmux", "-S", str(self._socket), *map(str, words)]
         done = subprocess.run(argv, env=env, cwd=at, capture_output=True, text=True, check=True, timeout=PATIENCE)
         return done.stdout
+
+
+@contextmanager
+def open_tmux(desk: Desk) -> Iterator[Tmux]:
+    """A terminal with its shell ready, until the block ends. Skips the test where there is no tmux, but in CI."""
+    if shutil.which("tmux") is None:
+        if os.environ.get("CI"):
+            pytest.fail("CI needs tmux")
+        pytest.skip("tmux is not on PATH")
+    terminal = Tmux(desk)
+    try:
+        terminal.wait("$")
+        yield terminal
+    finally:
+        terminal.close()
 
 
 def facts(out: str) -> list[dict[str, Any]]:

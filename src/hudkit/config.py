@@ -23,6 +23,7 @@ from hudkit.errors import ConfigError
 _Percent = Annotated[float, Meta(gt=0, le=100)]
 _Items = Annotated[int, Meta(ge=1, le=1000)]
 _Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+_Wait = Annotated[float, Meta(ge=0, le=3_600)]
 _Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 _BudgetTokens = Annotated[int, Meta(ge=1, le=100_000)]
 _WindowTokens = Annotated[int, Meta(ge=0, le=10_000_000)]
@@ -282,12 +283,9 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=0, le=100)], Meta(description="how often a failed model call is made again")
     ] = 6
     retry_seconds: Annotated[
-        Annotated[float, Meta(ge=0, le=3_600)],
-        Meta(description="seconds before a failed model call is made again the first time; then twice as long"),
+        _Wait, Meta(description="seconds before a failed model call is made again the first time; then twice as long")
     ] = 1
-    max_retry_seconds: Annotated[
-        Annotated[float, Meta(ge=0, le=3_600)], Meta(description="seconds before any such call at most")
-    ] = 60
+    max_retry_seconds: Annotated[_Wait, Meta(description="seconds before any such call at most")] = 60
     tool_seconds: Annotated[_Seconds, Meta(description="seconds that one call of a tool may take")] = 900
     plugin_tool_seconds: Annotated[
         _Seconds, Meta(description="seconds that one call of a plugin's tool may take")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +14,7 @@ from hudkit.api import Hud, HudSession
 from hudkit.log import Origin
 from hudkit.log import payloads as p
 from hudkit.log.payloads import ContextSnapshot, ResponseTokens
-from terminal_harness import Desk, Tmux
+from terminal_harness import Desk, Tmux, open_tmux
 
 pytestmark = pytest.mark.slow
 
@@ -30,16 +28,8 @@ def desk(tmp_path: Path) -> Desk:
 
 @pytest.fixture
 def tmux(desk: Desk) -> Iterator[Tmux]:
-    if shutil.which("tmux") is None:
-        if os.environ.get("CI"):
-            pytest.fail("CI needs tmux")
-        pytest.skip("tmux is not on PATH")
-    terminal = Tmux(desk)
-    try:
-        terminal.wait("$")
+    with open_tmux(desk) as terminal:
         yield terminal
-    finally:
-        terminal.close()
 
 
 @pytest.fixture

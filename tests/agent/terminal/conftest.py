@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hudkit.cli import main
-from terminal_harness import Desk, Run, Tmux
+from terminal_harness import Desk, Run, Tmux, open_tmux
 
 
 @pytest.fixture
@@ -41,13 +39,5 @@ def hudkit(desk: Desk, capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def tmux(desk: Desk) -> Iterator[Tmux]:
-    if shutil.which("tmux") is None:
-        if os.environ.get("CI"):
-            pytest.fail("CI needs tmux")
-        pytest.skip("tmux is not on PATH")
-    terminal = Tmux(desk)
-    try:
-        terminal.wait("$")
+    with open_tmux(desk) as terminal:
         yield terminal
-    finally:
-        terminal.close()

@@ -19,7 +19,7 @@ from hudkit.agent.records import StoredMessage, StoredText
 from hudkit.agent.terminal.file_names import git_branch, project_files
 from hudkit.agent.terminal.markdown import markdown_lines
 from hudkit.agent.terminal.mentions import find_mentions
-from hudkit.agent.terminal.prompt_source import Interrupted, PromptSource
+from hudkit.agent.terminal.prompt_source import Interrupted, PromptSource, PromptSurroundings
 from hudkit.agent.terminal.screen import Screen, clip, one_line, printable, wrap_text
 from hudkit.agent.terminal.session_report import changed_since, context_lines, cost_lines, difference_lines
 from hudkit.agent.terminal.session_runner import SCRIPT, SessionRunner, model_of
@@ -53,7 +53,7 @@ class Chat:
         self._next = ""
         self._beside: list[str] = []
         """What the next prompt tells the agent first: commands that the user ran."""
-        line.show(runner.panel.line, self.names, lambda: project_files(self._directory))
+        line.show(PromptSurroundings(runner.panel.line, self.names, lambda: project_files(self._directory)))
 
     async def run(self) -> int:
         """Read and carry out lines until the person leaves; return the exit code."""

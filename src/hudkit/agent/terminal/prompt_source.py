@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rich.text import Text
 
@@ -38,6 +38,15 @@ class Interrupted(Exception):
     """Ctrl-C at the empty line."""
 
 
+class PromptSurroundings(NamedTuple):
+    """What is asked for whenever a line is up: what stands below it, in so many cells; which commands and files it
+    completes."""
+
+    toolbar: Callable[[int], Text] = lambda _: Text()
+    commands: Callable[[], Sequence[str]] = tuple
+    files: Callable[[], Sequence[str]] = tuple
+
+
 class PromptSource(Protocol):
     """One prompt after the other."""
 
@@ -48,13 +57,8 @@ class PromptSource(Protocol):
     def remember(self, texts: Iterable[str]) -> None:
         """Earlier prompts, oldest first, to be found again with the arrow key."""
 
-    def show(
-        self,
-        toolbar: Callable[[int], Text],
-        commands: Callable[[], Sequence[str]],
-        files: Callable[[], Sequence[str]],
-    ) -> None:
-        """Set what stands below the line, in so many cells, and which commands and files it completes."""
+    def show(self, surroundings: PromptSurroundings) -> None:
+        """Set what stands below the line, and what it completes."""
 
     async def read(self, default: str = "") -> str | None:
         """Return the next prompt; `None`: there are no more. Raises `Interrupted`."""
@@ -74,12 +78,7 @@ class PipedPrompts:
     def remember(self, texts: Iterable[str]) -> None:
         """Do nothing: nobody looks back here."""
 
-    def show(
-        self,
-        toolbar: Callable[[int], Text],
-        commands: Callable[[], Sequence[str]],
-        files: Callable[[], Sequence[str]],
-    ) -> None:
+    def show(self, surroundings: PromptSurroundings) -> None:
         """Do nothing: nobody looks here."""
 
     async def read(self, default: str = "") -> str | None:  # noqa: ARG002 (nobody edits here)
@@ -126,9 +125,7 @@ class EditedPrompts:
         self.typed.open()
         self._history, self._remember = _history_of(history)
         style = {"bottom-toolbar": "noreverse", "bottom-toolbar.text": "noreverse", "mark": "bold"}
-        self._toolbar: Callable[[int], Text] = lambda _: Text()
-        self._commands: Callable[[], Sequence[str]] = tuple
-        self._files: Callable[[], Sequence[str]] = tuple
+        self._surroundings = PromptSurroundings()
         self._names: Sequence[str] | None = None
         self._session: PromptSession[str] = PromptSession(
             [("class:mark", _MARK)],
@@ -150,14 +147,9 @@ class EditedPrompts:
         """Add earlier prompts to the history of the line; return nothing."""
         self._remember(texts)
 
-    def show(
-        self,
-        toolbar: Callable[[int], Text],
-        commands: Callable[[], Sequence[str]],
-        files: Callable[[], Sequence[str]],
-    ) -> None:
-        """Set what the line under the prompt shows, and which commands and files it completes; return nothing."""
-        self._toolbar, self._commands, self._files = toolbar, commands, files
+    def show(self, surroundings: PromptSurroundings) -> None:
+        """Set what the line under the prompt shows, and what is completed; return nothing."""
+        self._surroundings = surroundings
 
     async def read(self, default: str = "") -> str | None:
         """Return what was typed ahead, or what the user writes now; `None` where the input ended.
@@ -189,15 +181,15 @@ class EditedPrompts:
         self.typed.close()
 
     def _command_names(self) -> Sequence[str]:
-        return self._commands()
+        return self._surroundings.commands()
 
     def _file_names(self) -> Sequence[str]:
         if self._names is None:
-            self._names = self._files()
+            self._names = self._surroundings.files()
         return self._names
 
     def _bar(self) -> StyleAndTextTuples:
-        line = self._toolbar(self._session.output.get_size().columns - 1)
+        line = self._surroundings.toolbar(self._session.output.get_size().columns - 1)
         return [(_toolkit_style(style), visible(text)) for text, style in styled_pieces(line)]
 
     def _completes(self) -> Condition:

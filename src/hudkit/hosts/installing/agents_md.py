@@ -15,18 +15,7 @@ import msgspec
 
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing import config_files
-from hudkit.hosts.installing.config_files import (
-    ConfigChange,
-    FileChangeRecord,
-    InstallStep,
-    apply_change,
-    describe_change,
-    original_text,
-    read_text,
-    record_change,
-    remove_file,
-    write_or_remove,
-)
+from hudkit.hosts.installing.config_files import ConfigChange, FileChangeRecord, InstallStep
 from hudkit.hosts.installing.jsonc import TextEdit
 from hudkit.hosts.installing.user_environment import project_directory
 
@@ -67,21 +56,21 @@ def install(directory: Path, data: Path, *, dry_run: bool = False) -> tuple[Inst
     """
     path = project_directory(directory) / FILE_NAME
     _check_inside(path)
-    text = read_text(path)
+    text = config_files.read_text(path)
     manifest = config_files.read_manifest(data / _MANIFEST_FILE, _BlockManifest)
     recorded = next((record for record in manifest.files if record.file == str(path)), None)
     base = _without_block(text, recorded) if text is not None else None
     fresh = _with_block(base)
     change = ConfigChange(text, fresh.after)
-    steps = (describe_change(path, change),)
+    steps = (config_files.describe_change(path, change),)
     if dry_run or change.before == change.after:
         return steps
-    record = record_change(path, fresh, key=False)
+    record = config_files.record_change(path, fresh, key=False)
     others = tuple(other for other in manifest.files if other.file != str(path))
     config_files.note_data_directory(data)
     # The manifest comes first: what a crash leaves behind in the file can then still be taken out.
     config_files.write_manifest(data / _MANIFEST_FILE, _BlockManifest(files=(*others, record)))
-    apply_change(path, change, mode=0o644)
+    config_files.apply_change(path, change, mode=0o644)
     return steps
 
 
@@ -95,24 +84,24 @@ def uninstall(directory: Path | None, data: Path, *, dry_run: bool = False) -> t
     paths = [Path(file) for file in records] if own is None else [own]
     changes = dict(_removals(paths, records))
     left = tuple(record for record in manifest.files if Path(record.file) not in paths)
-    steps = [describe_change(path, change) for path, change in changes.items()]
+    steps = [config_files.describe_change(path, change) for path, change in changes.items()]
     if manifest.files and not left:
         steps.append(InstallStep(str(manifest_file), "remove"))
     if dry_run:
         return tuple(steps)
     for path, change in changes.items():
-        write_or_remove(path, change.after, mode=0o644)
+        config_files.write_or_remove(path, change.after, mode=0o644)
     if left:
         config_files.write_manifest(manifest_file, _BlockManifest(files=left))
     elif manifest.files:
-        remove_file(manifest_file, upto=data)
+        config_files.remove_file(manifest_file, upto=data)
         config_files.remove_data_directory(data)
     return tuple(steps)
 
 
 def _removals(paths: list[Path], records: dict[str, FileChangeRecord]) -> Iterator[tuple[Path, ConfigChange]]:
     for path in paths:
-        text = read_text(path)
+        text = config_files.read_text(path)
         if text is None:
             continue
         _check_inside(path)
@@ -138,7 +127,7 @@ def _with_block(text: str | None) -> ConfigChange:
 def _without_block(text: str, recorded: FileChangeRecord | None) -> str | None:
     """Return a file's text without our block: its former bytes where nobody touched it since."""
     if recorded is not None:
-        untouched, before = original_text(text, recorded)
+        untouched, before = config_files.original_text(text, recorded)
         if untouched:
             return before
     return _BLOCK.sub("", text)
