@@ -170,7 +170,8 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("data", "run/daemon.sock*", "the daemon's socket and its lock", "none"),
 )
 """Every file that hudkit makes of its own, in one place: `redact`, `uninstall --purge`, `doctor` and SECURITY.md
-go by it. The settings and custom sections are the user's own and not in it."""
+go by it. The settings and custom sections are the user's own and not in it; a settings file that is as `config init`
+wrote it goes with the purge all the same."""
 
 
 def own_folders() -> tuple[str, ...]:

@@ -157,6 +157,39 @@ def test_a_purged_home_is_empty(home: Path, hudkit: Run) -> None:
     assert (code, data.exists()) == (0, False), (out, list(data.rglob("*")))
 
 
+@pytest.mark.parametrize("existing", ["", ".config"])
+def test_a_purge_takes_the_settings_that_nobody_changed(
+    tmp_path: Path, hudkit: Run, monkeypatch: pytest.MonkeyPatch, existing: str
+) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "HUDKIT_DATA", "HUDKIT_DB", "HUDKIT_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    home, project = tmp_path / "home", tmp_path / "project"
+    (home / existing).mkdir(parents=True)
+    project.mkdir()
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("HOME", str(home))
+    before = set(home.rglob("*"))
+    assert hudkit("config", "init")[0] == 0
+    (settings,) = home.rglob("config.toml")
+    code, out, _ = hudkit("uninstall", "opencode", "--purge", "--dry-run")
+    assert (code, f"# remove {settings}" in out, settings.exists()) == (0, True, True)
+    assert hudkit("uninstall", "opencode", "--purge")[0] == 0
+    assert set(home.rglob("*")) == before
+
+
+def test_a_purge_leaves_and_names_settings_of_the_user(
+    home: Path, hudkit: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = home / "settings/config.toml"
+    monkeypatch.setenv("HUDKIT_CONFIG", str(settings))
+    assert hudkit("config", "init")[0] == 0
+    text = settings.read_text() + "window = 50000\n"
+    settings.write_text(text)
+    code, out, _ = hudkit("uninstall", "opencode", "--purge")
+    assert (code, settings.read_text()) == (0, text)
+    assert f"as it was  {settings}" in out
+
+
 def test_a_purge_leaves_what_is_not_ours(home: Path, hudkit: Run) -> None:
     data = home / "data"
     theirs = [data / "exports/mine.txt", data / "hudkit.database", data / "worlds/notes.md"]

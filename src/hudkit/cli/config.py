@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from hudkit.cli import complain
@@ -12,7 +13,8 @@ from hudkit.cli.styles import FINDING_STYLES, TOML_STYLES, print_code, print_lin
 from hudkit.compose import visible
 from hudkit.config import EffectiveSettings, keys, load, new_settings_file, settings_schema, toml_literal
 from hudkit.errors import ConfigError
-from hudkit.paths import PROJECT_FILE, config_path, project_config, user_config
+from hudkit.hosts.installing.config_files import note_settings_directory
+from hudkit.paths import PROJECT_FILE, config_path, data_directory, project_config, user_config
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,6 +50,8 @@ def _values(effective: EffectiveSettings) -> dict[str, object]:
 
 def _init(path: Path) -> int:
     """Write a settings file in which nothing is set; one that is there stays."""
+    with suppress(ConfigError):  # only a later `uninstall --purge` asks for it
+        note_settings_directory(data_directory(), path.parent)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with path.open("x", encoding="utf-8") as file:

@@ -10,14 +10,21 @@ from contextlib import suppress
 from pathlib import Path
 
 from hudkit.cli.install import chosen, require_host, spot, tell
+from hudkit.config import new_settings_file
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing import agents_md
-from hudkit.hosts.installing.config_files import InstallStep, made_directory, remove_empty, remove_file
+from hudkit.hosts.installing.config_files import (
+    InstallStep,
+    made_directory,
+    made_settings_directory,
+    remove_empty,
+    remove_file,
+)
 from hudkit.hosts.mcp import client_install as mcp
 from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
-from hudkit.paths import own_files, own_folders
+from hudkit.paths import own_files, own_folders, user_config
 
 STOP_SECONDS = 5.0
 
@@ -46,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     steps = block + steps
     if args.purge:
         steps += tuple(_purged(here, args.dry_run))
-    tell(args, steps, "uninstalled" if steps else "not installed here")
+    tell(args, steps, "uninstalled" if any(step.what != "keep" for step in steps) else "not installed here")
     return 0
 
 
@@ -60,6 +67,7 @@ def _stop(here: PluginTarget) -> None:
 
 def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
     uppermost = made_directory(here.data)
+    yield from _purged_settings(here, dry_run)
     own = [path for _, path in own_files(here.data, here.db)]
     # The socket may lie elsewhere: among the files of the user's login, or where `HUDKIT_SOCKET` says.
     own += sorted(here.socket.parent.glob(glob.escape(here.socket.name) + "*"))
@@ -74,3 +82,16 @@ def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
             with suppress(OSError):
                 (here.data / name).rmdir()
         remove_empty(here.data, upto=uppermost)
+
+
+def _purged_settings(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
+    """Remove the settings file where it is as `hudkit config init` writes it: any other is the user's."""
+    path = user_config()
+    if not path.is_symlink() and not path.is_file():
+        return
+    if path.is_symlink() or path.read_bytes() != new_settings_file().encode():
+        yield InstallStep(str(path), "keep", hint="It is yours: it is not as `hudkit config init` writes it")
+        return
+    yield InstallStep(str(path), "remove")
+    if not dry_run:
+        remove_file(path, upto=made_settings_directory(here.data, path.parent))

@@ -9,7 +9,8 @@ from hudkit.cli.parsing import CliCommand
 
 _DETAILS = """\
 `--purge` deletes what SECURITY.md lists: log, search index, exports, transcripts and requests of our own agent,
-worlds, backups, tokens. The settings and custom sections that you wrote stay.
+worlds, backups, tokens; and the settings file where it is as `hudkit config init` wrote it. Settings that you changed
+and custom sections that you wrote stay.
 
 `hudkit uninstall mcp` removes the server from every client that it was installed in; with --client from that one
 only, even if it was added there by hand."""

@@ -80,14 +80,15 @@ def remove_empty(directory: Path, *, upto: Path) -> None:
             each.rmdir()
 
 
-# --- The directories that were made for our data: a program that is gone leaves none of them.
+# --- The directories that were made for our data and for settings: a program that is gone leaves none of them.
 
 
 _MADE_FILE = Path("install", "directory.json")
+_SETTINGS_MADE_FILE = Path("install", "settings-directory.json")
 
 
 class _MadeDirectory(msgspec.Struct, frozen=True):
-    """The uppermost directory that was made for the data."""
+    """The uppermost directory that was made for the data, or for the settings."""
 
     uppermost: str = ""
 
@@ -104,13 +105,30 @@ def note_data_directory(data: Path) -> None:
         write_manifest(data / _MADE_FILE, _MadeDirectory(str(uppermost)))
 
 
+def note_settings_directory(data: Path, folder: Path) -> None:
+    """Note, before a settings file is written into `folder`, which directories have to be made for it."""
+    uppermost = missing_directory(folder)
+    if uppermost is not None:
+        note_data_directory(data)
+        write_manifest(data / _SETTINGS_MADE_FILE, _MadeDirectory(str(uppermost)))
+
+
 def made_directory(data: Path) -> Path:
     """Return the uppermost directory that was made for the data; the data directory where nothing says more."""
+    return _recorded_directory(data / _MADE_FILE, data) or data
+
+
+def made_settings_directory(data: Path, folder: Path) -> Path | None:
+    """Return the uppermost directory that was made for the settings in `folder`; `None` where none was."""
+    return _recorded_directory(data / _SETTINGS_MADE_FILE, folder)
+
+
+def _recorded_directory(record: Path, inner: Path) -> Path | None:
     try:
-        uppermost = Path(read_manifest(data / _MADE_FILE, _MadeDirectory).uppermost)
+        uppermost = Path(read_manifest(record, _MadeDirectory).uppermost)
     except ConfigError:
-        return data
-    return uppermost if uppermost.is_absolute() and data.is_relative_to(uppermost) else data
+        return None
+    return uppermost if uppermost.is_absolute() and inner.is_relative_to(uppermost) else None
 
 
 def remove_data_directory(data: Path) -> None:
