@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hudkit.hosts.installing.user_environment import RuntimeNeeds
 from hudkit.installation import Installation, install_hint, read_installation
 
 EDITABLE = {"url": "file:///home/me/my%20hudkit", "dir_info": {"editable": True}}
@@ -50,6 +51,22 @@ def test_pipx(tmp_path: Path) -> None:
     installed = read_installation(tmp_path, {})
     assert installed.with_extra("session") == "pipx install --force 'hudkit[mcp,session]'"
     assert installed.upgrade() == "pipx upgrade hudkit"
+
+
+def test_what_stays_is_installed_by_the_installer_in_use(tmp_path: Path) -> None:
+    uvx = read_installation(Path("/home/me/.cache/uv/archive-v0/x1"), GIT)
+    assert uvx.lasting("mcp") == "uv tool install 'hudkit[mcp] @ git+https://example.org/hudkit.git'"
+    assert uv_tool(tmp_path).lasting("rooms") == "uv tool install --force 'hudkit[mcp,rooms,session]'"
+    assert Installation("pipx").lasting("mcp") == "pipx install --force 'hudkit[mcp]'"
+    assert Installation("pip", has_pip=True).lasting() == "pipx install hudkit"
+    checkout = Installation("pip", checkout=Path("/src/hudkit"), has_pip=False)
+    assert checkout.lasting("mcp") == "uv tool install --editable '/src/hudkit[mcp]'"
+
+
+def test_an_environment_that_goes_is_answered_with_the_installer_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hudkit.installation.read_installation", lambda: Installation("pipx"))
+    hint = "Install hudkit to stay (`pipx install --force 'hudkit[mcp]'`), and run that; or give --anyway"
+    assert RuntimeNeeds(("mcp",), "mcp").hint == hint
 
 
 def test_uvx_leaves_nothing_that_could_be_added_to() -> None:

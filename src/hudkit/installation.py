@@ -45,6 +45,18 @@ class Installation(NamedTuple):
                 return f"uvx --from {wanted} hudkit"
         return f"{self._pip_install} {self._editable}{wanted}"
 
+    def lasting(self, extra: str = "") -> str:
+        """Return the command that installs hudkit, with an extra, where other programs can start it tomorrow: from an
+        environment of `uvx`, of `pipx run` or among temporary files as well."""
+        wanted = self._requirement(sorted({*self.extras, extra} - {""}))
+        match self.installer:
+            case "uv tool" | "pipx":
+                return self.with_extra(extra)
+            case "uvx":
+                return f"uv tool install {wanted}"
+        # uv makes environments without pip: who has one has uv
+        return f"{'pipx' if self.has_pip else 'uv tool'} install {self._editable}{wanted}"
+
     def upgrade(self) -> str:
         """Return the command that installs the newest version in the place of this one."""
         match self.installer:
@@ -78,6 +90,11 @@ class Installation(NamedTuple):
 def install_hint(extra: str) -> str:
     """Return the command that adds an extra of hudkit, for the installer in use."""
     return read_installation().with_extra(extra)
+
+
+def lasting_install_hint(extra: str) -> str:
+    """Return the command that installs hudkit with an extra where it stays, for the installer in use."""
+    return read_installation().lasting(extra)
 
 
 def read_installation(prefix: Path | None = None, direct_url: Mapping[str, Any] | None = None) -> Installation:

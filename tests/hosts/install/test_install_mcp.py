@@ -26,6 +26,7 @@ from hudkit.hosts.mcp.client_install import (
     with_entry,
     without_entry,
 )
+from hudkit.installation import lasting_install_hint
 
 ARGS = ["-P", "-E", "-m", "hudkit", "mcp"]
 
@@ -298,7 +299,7 @@ def test_variables_that_a_client_would_not_have_are_carried(home: Path, spot: Se
 def test_an_environment_that_will_not_stay_is_refused(home: Path, spot: ServerTarget) -> None:
     with pytest.raises(ConfigError, match="will not stay") as caught:
         install(msgspec.structs.replace(spot, prefix=Path("/home/u/.cache/uv/env")), "cursor")
-    assert "hudkit[mcp]" in caught.value.hint
+    assert lasting_install_hint("mcp") in caught.value.hint
     with pytest.raises(ConfigError, match="there is no client 'nobody'"):
         install(spot, "nobody")
     assert tree(home) == {}

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from hudkit.errors import ConfigError
-from hudkit.installation import install_hint
+from hudkit.installation import install_hint, lasting_install_hint
 
 
 def home_directory(env: Mapping[str, str]) -> Path:
@@ -45,15 +45,9 @@ class RuntimeNeeds(msgspec.Struct, frozen=True):
     extra: str = ""
 
     @property
-    def requirement(self) -> str:
-        """Return what an installer is asked for, as a shell's word: `hudkit`, `'hudkit[mcp]'`."""
-        return f"'hudkit[{self.extra}]'" if self.extra else "hudkit"
-
-    @property
     def hint(self) -> str:
         """Return how hudkit gets an environment that stays."""
-        command = f"uv tool install {self.requirement}"
-        return f"Install hudkit to stay (`{command}` or pipx), and run that; or give --anyway"
+        return f"Install hudkit to stay (`{lasting_install_hint(self.extra)}`), and run that; or give --anyway"
 
 
 def ephemeral_reason(prefix: Path, env: Mapping[str, str]) -> str:
