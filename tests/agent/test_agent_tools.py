@@ -502,6 +502,7 @@ def test_a_skill_is_found_and_told(context: ToolContext, project: Path, tmp_path
     for place, name, text in (
         (project / ".claude/skills", "deploy", "---\nname: deploy\ndescription: How to deploy\n---\nRun it."),
         (project / ".hudkit/skills", "Bad Name", "---\ndescription: x\n---\n"),
+        (project / ".hudkit/skills", "broken", "---\ndescription: without an end"),
         (project / ".hudkit/skills", "nothing", "no front matter"),
         (tmp_path / "mine", "deploy", "---\ndescription: My own way\n---\nMine."),
     ):
@@ -510,8 +511,11 @@ def test_a_skill_is_found_and_told(context: ToolContext, project: Path, tmp_path
     (tmp_path / "evil").mkdir()
     (tmp_path / "evil" / "SKILL.md").write_text("---\ndescription: out\n---\nout")
     (project / ".hudkit/skills/out").symlink_to(tmp_path / "evil")
-    assert [(skill.name, skill.level) for skill in discover_skills(context.workspace)] == [("deploy", "project")]
-    context.skills = discover_skills(context.workspace, [tmp_path / "mine"])
+    skills, wrong = discover_skills(context.workspace)
+    assert [(skill.name, skill.level) for skill in skills] == [("deploy", "project")]
+    assert [one.path.parent.name for one in wrong] == ["Bad Name", "broken", "nothing"]
+    assert "lower-case" in wrong[0].reason and "description" in wrong[2].reason
+    context.skills, _ = discover_skills(context.workspace, [tmp_path / "mine"])
     assert [(skill.name, skill.level) for skill in context.skills] == [("deploy", "user")]
     assert "Mine." in use(context, "skill", name="deploy").text
     with pytest.raises(ToolError, match="There are: deploy"):

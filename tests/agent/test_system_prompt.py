@@ -96,7 +96,7 @@ def test_instructions_are_found_from_the_root_down(project: Path, tmp_path: Path
     put(project / "AGENTS.md", "root")
     put(project / "CLAUDE.md", "second name: passed over")
     put(project / "src/CONTEXT.md", "src")
-    put(project / "src/deep/CLAUDE.md", "deep")
+    put(project / "src/deep/CLAUDE.md", "below the working directory: not looked for")
     put(project / "docs/rules/a.md", "extra")
     workspace = Workspace(project, cwd=project / "src")
     found = system_prompt.collect_instructions(workspace, extra=["docs/rules/*.md", "https://example.org/x.md"])
@@ -107,8 +107,6 @@ def test_instructions_are_found_from_the_root_down(project: Path, tmp_path: Path
         ("", "configuration"),
     ]
     assert "nothing is fetched" in system_prompt.instruction_blocks(found)[-1]
-    near = system_prompt.nearby_instructions(workspace, project / "src/deep/x.py", found)
-    assert [one.text for one in near] == ["deep"]
 
 
 def test_the_user_decides_on_global_and_configured_files(project: Path, tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def read_definitions(project: Path, config: Path, trusted: Path) -> dict[str, An
     area = Area(project, cwd=project)
     found_agents, wrong = agents.discover_agents(area, [config / "agents"])
     commands, unread = templates.discover_commands(area, [config / "commands"])
-    listed = context_files.discover_skills(area, [config / "skills"])
+    listed, _ = context_files.discover_skills(area, [config / "skills"])
     plugged = plugins.discover_plugins(SectionPaths(config / "plugins", trusted), project, entries=False)
     plain = {
         "agents": {name: _plain(one) for name, one in sorted(found_agents.items()) if one.level != "builtin"},

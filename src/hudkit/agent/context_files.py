@@ -127,40 +127,54 @@ class Skill(msgspec.Struct, frozen=True):
     level: str = "project"
 
 
-def discover_skills(workspace: Workspace, user: Sequence[Path] = ()) -> tuple[Skill, ...]:
-    """Return the user's skills, then the project's; the first of a name counts. Never raises.
+def discover_skills(
+    workspace: Workspace, user: Sequence[Path] = ()
+) -> tuple[tuple[Skill, ...], tuple[UnreadableDefinition, ...]]:
+    """Return the user's skills, then the project's, the first of a name counts; and those that cannot be used.
 
-    `user` are folders that hold skills: folders with a `SKILL.md`.
+    `user` are folders that hold skills: folders with a `SKILL.md`. Never raises.
     """
-    taken: dict[str, Skill] = {}
-    for folder in user:
-        for skill in _skills_in(folder, read_user_file, "user"):
-            taken.setdefault(skill.name, skill)
+    places = [(folder, read_user_file, "user") for folder in user]
     for name in _SKILL_FOLDERS:
         target = workspace.resolve(str(workspace.root / name), writing=False)
         if target.inside:
-            for skill in _skills_in(target.real, lambda path: read_project_file(workspace, path), "project"):
+            places.append((target.real, lambda path: read_project_file(workspace, path), "project"))
+    taken: dict[str, Skill] = {}
+    wrong: list[UnreadableDefinition] = []
+    for folder, read, level in places:
+        for skill in _skills_in(folder, read, level):
+            if isinstance(skill, UnreadableDefinition):
+                wrong.append(skill)
+            else:
                 taken.setdefault(skill.name, skill)
-    return tuple(list(taken.values())[:_MAX_SKILLS])
+    return tuple(list(taken.values())[:_MAX_SKILLS]), tuple(wrong)
 
 
-def _skills_in(folder: Path, read: Callable[[Path], ContextFile | None], level: str) -> Iterator[Skill]:
+def _skills_in(
+    folder: Path, read: Callable[[Path], ContextFile | None], level: str
+) -> Iterator[Skill | UnreadableDefinition]:
     try:
         # more than are kept: some folders hold no skill
         names = sorted(os.listdir(folder))[: _MAX_SKILLS * 4]  # noqa: PTH208 (names only)
     except OSError:
         return
     for name in names:
-        if not _SKILL_NAME.fullmatch(name):
-            continue
         file = read(folder / name / _SKILL_FILE)
         if file is None:
             continue
         try:
-            settings, text = split_front_matter(file.text)
-        except ConfigError:
-            continue
-        description_value = settings.get("description")
-        if isinstance(description_value, str) and description_value.strip():
-            description = shorten(visible(" ".join(description_value.split())), _MAX_DESCRIPTION)
-            yield Skill(name, description, folder / name, text, level)
+            yield _parse_skill(folder / name, file.text, level)
+        except ConfigError as error:
+            yield UnreadableDefinition(file.path, str(error))
+
+
+def _parse_skill(folder: Path, source: str, level: str) -> Skill:
+    """Return a skill by the text of its file. Raises `ConfigError` where it cannot be offered."""
+    if not _SKILL_NAME.fullmatch(folder.name):
+        raise ConfigError("the name of a skill's folder has lower-case letters, digits, - and _")
+    settings, text = split_front_matter(source)
+    description = settings.get("description")
+    if not isinstance(description, str) or not description.strip():
+        raise ConfigError("a skill needs a `description` in its front matter")
+    shown = shorten(visible(" ".join(description.split())), _MAX_DESCRIPTION)
+    return Skill(folder.name, shown, folder, text, level)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from hudkit.agent import compacting, message_history, request_log, session_store, slash_commands, user_input
 from hudkit.agent.agent_definitions import AgentDefinition, discover_agents
+from hudkit.agent.context_files import discover_skills
 from hudkit.agent.events import EventBus, EventStream, PromptAccepted, TurnEnded
 from hudkit.agent.file_undo import UndoResult, undo_changes
 from hudkit.agent.hooks import (
@@ -158,7 +159,10 @@ class AgentLoop:
             bus.attach(TelemetrySink(options.telemetry, environment.clock))
         agents, unreadable_agents = discover_agents(workspace, environment.agents)
         commands, unreadable = slash_commands.discover_commands(workspace, options.user_commands, options.commands)
-        problems += [(str(definition.path), definition.reason) for definition in (*unreadable_agents, *unreadable)]
+        # told once, here: the skills themselves are read anew with each epoch
+        _, unreadable_skills = discover_skills(workspace, environment.skills)
+        left_out = (*unreadable_agents, *unreadable, *unreadable_skills)
+        problems += [(str(definition.path), definition.reason) for definition in left_out]
         project = store.project(StoredProject(str(workspace.root), str(workspace.root), environment.clock()))
         plugin_input = PluginInput(project.id, workspace.cwd, workspace.root, client)
         registered = await _register_plugins(hooks, options, plugin_input)

@@ -333,7 +333,7 @@ class RunContext:
         facts = system_prompt.read_prompt_facts(
             setup.workspace, platform=sys.platform, date=day, model=self.model.name
         )
-        skills = context_files.discover_skills(setup.workspace, environment.skills)
+        skills, _ = context_files.discover_skills(setup.workspace, environment.skills)
         self.tool_context.skills = skills
         instructions = system_prompt.collect_instructions(
             setup.workspace, home=environment.home, extra=self.settings.instructions

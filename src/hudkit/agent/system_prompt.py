@@ -63,16 +63,6 @@ def instruction_blocks(instructions: Iterable[_InstructionFile]) -> tuple[str, .
     return tuple(_block(file) for file in instructions)
 
 
-def nearby_instructions(
-    workspace: Workspace, path: Path, known_files: Iterable[_InstructionFile]
-) -> tuple[_InstructionFile, ...]:
-    """Return the instruction files in the directories above a file that was just read, without `known_files`."""
-    known_paths = {file.path for file in known_files}
-    folders = [folder for folder in path.parents if folder.is_relative_to(workspace.root)]
-    fresh = (_first_in(workspace, folder) for folder in reversed(folders))
-    return tuple(_within_bounds(file for file in fresh if file is not None and file.path not in known_paths))
-
-
 def _instruction_files(
     workspace: Workspace, home: Path | None, extra: Sequence[str], user_extra: Sequence[Path]
 ) -> Iterator[_InstructionFile]:

@@ -259,6 +259,18 @@ def test_plugins_of_the_user_run_and_a_projects_only_when_trusted(desk: Desk, hu
     assert "from mine" in "".join(system) and "from theirs" not in "".join(system)
 
 
+def test_a_skill_that_cannot_be_read_is_told_once_and_the_run_goes_on(desk: Desk, hudkit: Run) -> None:
+    skill = desk.project / ".hudkit/skills/deploy/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\ndescription: How to deploy\nRun it.")
+    code, out, err = hudkit("run", "--script", desk.script(DONE), "Do it")
+    assert (code, out) == (0, "All **done**.\n")
+    assert (
+        err.count(".hudkit/skills/deploy/SKILL.md is left out: the front matter has no end") == 1
+        and "plugin" not in err
+    )
+
+
 def test_a_log_that_cannot_be_opened_does_not_stop_the_work(desk: Desk, hudkit: Run) -> None:
     desk.data.mkdir(mode=0o700)
     (desk.data / "hudkit.db").write_bytes(b"no database" * 1000)

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal, Protocol, TextIO
 
 from rich.cells import cell_len
@@ -88,7 +89,7 @@ class _Lines:
         self._loop = loop
         self._compacting.clear()
         for name, why in loop.problems:
-            self.problem(f"the plugin {name} is left out: {why}")
+            self.problem(f"{_about(name, loop.setup.workspace.root)} is left out: {why}")
         if resumed and loop.recovered:
             calls, messages = len(loop.recovered.calls), len(loop.recovered.messages)
             about = f"{_counted(calls, 'call')} and {_counted(messages, 'response')}"
@@ -391,6 +392,14 @@ class JsonView:
     def _print(self, type: str, session: str, **fields: Any) -> None:
         print(json.dumps({"schema": self._schema, "type": type, "session": session, **fields}), file=self._out)
         self._out.flush()
+
+
+def _about(name: str, root: Path) -> str:
+    """Return what a problem is about: a file, the project's below its root, or a plugin by its name."""
+    path = Path(name)
+    if path.is_absolute():
+        return str(path.relative_to(root) if path.is_relative_to(root) else path)
+    return f"the plugin {name}"
 
 
 def _fields(event: AgentEvent) -> Iterator[tuple[str, dict[str, Any]]]:
