@@ -13,6 +13,11 @@ def main() -> int:
     Until the command's own module is imported, Ctrl-C ends the process at once. A `KeyboardInterrupt` would not do:
     one that is raised inside a callback of the import system is printed with a traceback and then ignored by Python.
     """
+    words = sys.argv[1:]
+    if len(words) == 2 and words[0] == "hook" and not words[1].startswith("-"):
+        from hudkit.daemon import hook_client  # a host waits for it: the rest of the command line is not imported
+
+        return hook_client.main(words[1])
     usual = signal.getsignal(signal.SIGINT)
     guarded = usual is signal.default_int_handler  # a shell may have it ignored, for a job in the background
     if guarded:
@@ -20,7 +25,7 @@ def main() -> int:
     try:
         from hudkit import cli
 
-        return cli.main(sys.argv[1:], on_ready=lambda: signal.signal(signal.SIGINT, usual) if guarded else None)
+        return cli.main(words, on_ready=lambda: signal.signal(signal.SIGINT, usual) if guarded else None)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130

@@ -6,9 +6,7 @@ import glob
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePath
-from typing import Literal
-
-import msgspec
+from typing import Literal, NamedTuple
 
 PROJECT_FILE = ".hudkit.toml"
 """A project's own settings, at its root."""
@@ -20,7 +18,7 @@ HOOK_ADDRESS = "hooks.json"
 """Port and token of the daemon's hooks, in the data directory."""
 
 
-class SectionPaths(msgspec.Struct, frozen=True):
+class SectionPaths(NamedTuple):
     """The user's folder of custom sections, and the file that says which bytes of projects are trusted."""
 
     user: Path
@@ -115,7 +113,7 @@ def git_root(directory: str | os.PathLike[str]) -> Path:
     return next((folder for folder in (real, *real.parents) if os.path.exists(folder / ".git")), real)  # noqa: PTH110
 
 
-class OwnFile(msgspec.Struct, frozen=True):
+class OwnFile(NamedTuple):
     """A kind of file that hudkit makes.
 
     `pattern` is below `folder`: the data directory, or the directory of the log (`hudkit.db` stands for the log's own

@@ -8,7 +8,6 @@ import socket as sockets
 import stat
 import struct
 import sys
-import tempfile
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -36,6 +35,8 @@ def socket_path() -> Path:
     beside = data_directory() / "run" / "daemon.sock"
     if len(os.fsencode(beside)) <= MAX_SOCKET and _can_be_written(beside.parent):
         return beside
+    import tempfile  # slow to import, and rarely needed
+
     return _short(Path(tempfile.gettempdir()) / f"hudkit-{os.geteuid()}" / spare_name(beside))
 
 

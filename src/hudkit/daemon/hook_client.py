@@ -1,0 +1,218 @@
+"""A hook as a command: what a host says on standard input goes to the daemon, and its answer to standard output.
+
+The host waits for each hook, so this process imports next to nothing and gives up in time. It never fails: without
+an answer it prints nothing, and the host goes on. Where no daemon runs, one is started; what it would have said comes
+with the next hook.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+TYPE_CHECKING = False  # importing typing takes longer than connecting
+if TYPE_CHECKING:
+    from socket import socket
+    from typing import Any
+
+_SECONDS = {"SessionStart": 2.0, "SubagentStart": 2.0, "PreCompact": 5.0, "PostCompact": 5.0}
+"""Seconds within which a hook of this name is answered, if at all."""
+
+_SECONDS_OF_STEP = 0.2
+"""The same for every other hook; the start of this process is not in it."""
+
+_GRACE_SECONDS = 0.5
+"""Seconds behind its deadline after which the process ends whatever it is doing."""
+
+_STDIN_SECONDS = 5.0
+"""Seconds within which the host must have said everything."""
+
+_MOST_SILENT = 2
+"""Hooks in a row without an answer after which the daemon is not asked, but where a window begins."""
+
+_SILENT_SECONDS = 30.0
+"""Seconds after which it is asked again."""
+
+_BEGINS_WINDOW = ("SessionStart", "PreCompact")
+
+_MAX_BYTES = 1024 * 1024
+"""Most bytes of an answer that are read."""
+
+_LARGE = ("tool_response", "tool_input", "last_assistant_message", "compact_summary")
+"""Fields that can be large. The daemon reads what was said from the session's file."""
+
+_TAKES_PLAIN_TEXT = ("claude-code", "PreCompact")
+"""Of this host's hook, plain text on standard output goes into the prompt of the summary."""
+
+
+def main(host: str) -> int:
+    """Answer the hook on standard input for a host; return 0, whatever happens."""
+    try:
+        signal.signal(signal.SIGALRM, _end)
+        signal.setitimer(signal.ITIMER_REAL, _STDIN_SECONDS)
+        payload = json.loads(sys.stdin.buffer.read())
+        event = str(payload["hook_event_name"])
+        seconds = _SECONDS.get(event, _SECONDS_OF_STEP)
+        until = time.monotonic() + seconds
+        signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE_SECONDS)
+        plain = (host, event) == _TAKES_PLAIN_TEXT
+        request = {name: value for name, value in payload.items() if name not in _LARGE}
+        if plain:
+            request["hud"] = {"v": 1}
+        answer = _ask(host, json.dumps(request).encode(), event, until)
+        text = _instructions(answer) if plain else _words_of_host(event, answer)
+        if text:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+    except Exception as error:
+        if os.environ.get("HUDKIT_DEBUG"):
+            print(f"hudkit hook: {type(error).__name__}: {error}", file=sys.stderr)
+    return 0
+
+
+def _end(number: int, frame: object) -> None:  # noqa: ARG001
+    os._exit(0)
+
+
+def _instructions(answer: dict[str, Any]) -> str:
+    return str(answer.get("hud", {}).get("instructions", ""))
+
+
+def _words_of_host(event: str, answer: dict[str, Any]) -> str:
+    """Return what the host is told: what it knows, and nothing else that something on the socket may have said."""
+    words: dict[str, Any] = {}
+    output = answer.get("hookSpecificOutput", {})
+    if output.get("hookEventName") == event and isinstance(output.get("additionalContext"), str):
+        words["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": output["additionalContext"]}
+    if isinstance(answer.get("systemMessage"), str):
+        words["systemMessage"] = answer["systemMessage"]
+    return json.dumps(words) if words else ""
+
+
+def _ask(host: str, body: bytes, event: str, until: float) -> dict[str, Any]:
+    """Return the daemon's answer. Raises `OSError` or `ValueError` where there is none in time."""
+    from hudkit.daemon.socket_path import socket_path
+
+    path = socket_path()
+    silence = path.with_name(f"{path.name}.silent")
+    times = _times_silent(silence)
+    if times >= _MOST_SILENT and event not in _BEGINS_WINDOW:
+        return {}
+    try:
+        received = _exchange(path, host, body, until)
+    except TimeoutError:
+        silence.write_text(str(times + 1))
+        if times + 1 == _MOST_SILENT:
+            _start_daemon(path)
+        raise
+    if times:
+        silence.unlink(missing_ok=True)
+    headers, _, content = received.partition(b"\r\n\r\n")
+    _replace_older(path, headers)
+    if not headers.startswith(b"HTTP/1.1 200"):
+        message = f"the daemon answers {headers[:40]!r}"
+        raise ValueError(message)
+    answer: dict[str, Any] = json.loads(content)
+    return answer
+
+
+def _times_silent(file: Path) -> int:
+    """Return how many hooks in a row had no answer in time; 0 where that was long ago."""
+    try:
+        if time.time() - file.stat().st_mtime > _SILENT_SECONDS:
+            return 0
+        return int(file.read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+def _exchange(path: Path, host: str, body: bytes, until: float) -> bytes:
+    connection = _connect(path, until)
+    try:
+        head = f"POST /v1/hook/{host} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        connection.sendall(f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body)
+        received = b""
+        while chunk := connection.recv(65536):
+            received += chunk
+            if len(received) > _MAX_BYTES:
+                message = "the answer is too long"
+                raise ValueError(message)
+            connection.settimeout(_left(until))
+        return received
+    finally:
+        connection.close()
+
+
+def _left(until: float) -> float:
+    left = until - time.monotonic()
+    if left <= 0:
+        message = "no answer in time"
+        raise TimeoutError(message)
+    return left
+
+
+def _connect(path: Path, until: float) -> socket:
+    """Return a connection to the daemon, which is started where there is none."""
+    import socket
+
+    is_started = False
+    while True:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(_left(until))
+        try:
+            connection.connect(os.fspath(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            connection.close()
+            if not is_started and not _is_coming_up(path):
+                _start_daemon(path)
+            is_started = True
+            time.sleep(min(0.02, _left(until)))
+        else:
+            return connection
+
+
+def _is_coming_up(path: Path) -> bool:
+    """Return whether a daemon has the socket's lock and does not listen yet."""
+    from hudkit.daemon.socket_path import acquire_lock, prepare_directory
+
+    prepare_directory(path)
+    lock = acquire_lock(path)
+    if lock is not None:
+        os.close(lock)
+    return lock is None
+
+
+def _start_daemon(path: Path) -> None:
+    """Start a daemon, and wait for nothing. It takes the place of one that is older or hangs, and else ends."""
+    import subprocess
+
+    from hudkit.paths import log_path
+
+    quiet = subprocess.DEVNULL
+    subprocess.Popen(
+        [sys.executable, "-P", "-m", "hudkit.daemon", "--socket", str(path), "--db", str(log_path().absolute())],
+        stdin=quiet,
+        stdout=quiet,
+        stderr=quiet,
+        cwd="/",
+        start_new_session=True,
+        close_fds=True,
+    )
+
+
+def _replace_older(path: Path, headers: bytes) -> None:
+    """Have a daemon of an older version replaced by one of this version, for the next hook."""
+    import hudkit
+
+    if f"\r\nhudkit-version: {hudkit.__version__}\r\n".encode() in headers.lower() + b"\r\n":
+        return
+    from hudkit.hosts.wire import VERSION_HEADER, newer
+
+    fields = (line.partition(":") for line in headers.decode("latin-1").split("\r\n"))
+    version = next((value.strip() for name, _, value in fields if name.lower() == VERSION_HEADER), "")
+    if version and newer(hudkit.__version__, version):
+        _start_daemon(path)
