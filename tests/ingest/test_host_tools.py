@@ -65,7 +65,11 @@ def shell(command, output="", error=""):
         ("claude-code", part("WebFetch", {}), ("WebFetch", "completed", "", None)),
         ("codex", shell("x", error=HEAD.format(1, "no")), ("bash", "completed", "no", 1)),
         ("codex", shell("x", HEAD.format(0, "exit code 7")), ("bash", "completed", "exit code 7", 0)),
-        ("codex", part("shell", {"command": ["ls"]}, output="\n[exit code 3]"), ("bash", "completed", "\n[exit code 3]", 3)),
+        (
+            "codex",
+            part("shell", {"command": ["ls"]}, output="\n[exit code 3]"),
+            ("bash", "completed", "\n[exit code 3]", 3),
+        ),
         ("codex", part("apply_patch", {"input": "*** Begin Patch"}), ("apply_patch", "completed", "", None)),
         ("codex", shell("apply_patch <<'E'\n*** Update File: a\nE"), ("apply_patch", "completed", "", None)),
         ("opencode", part("Bash", {}), ("Bash", "completed", "", None)),
