@@ -71,8 +71,8 @@ def _claude_call(part: ToolPart) -> ToolPart:
 def _codex_call(part: ToolPart) -> ToolPart:
     name = _CODEX_TOOLS.get(part.tool, "")
     text = part.error or part.output
-    head, found, output = text[:_HEAD].partition(_OUTPUT)
-    output = output + text[_HEAD:] if found else text
+    head, separator, output = text[:_HEAD].partition(_OUTPUT)
+    output = output + text[_HEAD:] if separator else text
     exited = _CODEX_EXIT.search(head) or _JSON_EXIT.search(text)
     status = int(exited[1]) if exited else None
     if name != "bash":

@@ -125,13 +125,20 @@ KIND_MARKS: Mapping[str, tuple[str, ...]] = {
 """What the system texts of a request say that is not a chat call: OpenCode 1.18's words, and those of our plugin."""
 
 
+_LAST_USER_MARKS: Mapping[str, tuple[str, ...]] = {"compaction": ("CRITICAL: Respond with TEXT ONLY.",)}
+"""How the last user text of such a request begins, where its system text is that of every call: Claude Code 2.1."""
+
+
 def request_kind(pieces: Iterable[RequestPiece], marks: Mapping[str, tuple[str, ...]] = KIND_MARKS) -> str:
-    """Return the first kind one of whose marks is in a system text, else `chat`."""
-    system = [piece.text for piece in pieces if piece.role == "system"]
+    """Return the first kind one of whose marks is in a system text, or with which the last user text begins, else
+    `chat`."""
+    listed = tuple(pieces)
+    system = [piece.text for piece in listed if piece.role == "system"]
     for kind, texts in marks.items():
         if any(mark in text for mark in texts for text in system):
             return kind
-    return "chat"
+    last = next((piece.text for piece in reversed(listed) if piece.role == "user" and piece.form == "text"), "")
+    return next((kind for kind, begins in _LAST_USER_MARKS.items() if last.startswith(begins)), "chat")
 
 
 def _tool_name(tool: Mapping[str, Any]) -> str:
