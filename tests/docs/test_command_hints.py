@@ -61,6 +61,8 @@ _PLACEHOLDERS = {
     "…": "",
     "...": "",
 }
+_PLACEHOLDERS_OF = {"hook": {"HOST": "claude-code"}}
+"""The same of one command alone."""
 
 
 class Hint(NamedTuple):
@@ -133,7 +135,8 @@ def command_words(hint: Hint) -> tuple[list[str], str]:
         words = shlex.split(line)
     except ValueError:  # an apostrophe of the prose
         words = line.split()
-    words = [_PLACEHOLDERS.get(word, word) for word in words if not (word.startswith("[") or word.endswith("]"))]
+    placeholders = _PLACEHOLDERS | _PLACEHOLDERS_OF.get(words[0], {})
+    words = [placeholders.get(word, word) for word in words if not (word.startswith("[") or word.endswith("]"))]
     words = [word for word in words if word]
     if words[0] in ("--help", "--version"):
         return words, ""
