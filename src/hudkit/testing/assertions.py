@@ -84,6 +84,35 @@ def hud_base(request: CapturedRequest) -> str:
     return bases[0]
 
 
+_KEPT_BASE = re.compile(
+    r"(?:This takes the place of the HUD above\.\n\n)?Your HUD [^\n]*\bBlocks that begin with \[hud \w+\]"
+    r"[\s\S]*?(?=\n</system-reminder>|\n?\Z)"
+)
+
+
+def kept_bases(request: CapturedRequest) -> list[str]:
+    """Return the bases of the HUD among the messages of a request, in order, without what the host writes around
+    them."""
+    return [
+        base
+        for piece in request.pieces
+        if piece.form in ("text", "result")
+        for base in _KEPT_BASE.findall(piece.text)
+    ]
+
+
+def kept_base(request: CapturedRequest) -> str:
+    """Return the base of the HUD that holds, in a host that keeps our texts; `AssertionError` where there is none.
+
+    Messages that a compaction kept word for word may have older ones: each that follows says that it takes their
+    place.
+    """
+    bases = kept_bases(request)
+    assert bases, "there is no base"
+    assert all(base.startswith("This takes the place") for base in bases[1:]), f"{len(bases)} bases hold: {bases}"
+    return bases[-1]
+
+
 def epoch_tag(request: CapturedRequest) -> str:
     """Return the tag of the epoch that a request belongs to."""
     (tag,) = set(re.findall(r"\[hud (\w+)\]", hud_base(request)))
