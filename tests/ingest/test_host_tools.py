@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from hudkit.ingest.host_tools import neutral_call
+from hudkit.ingest.host_tools import is_own_tool, neutral_call
 from hudkit.ingest.message_facts import NO_FACTS, derive_facts
 from hudkit.log.payloads import ErrorEncountered, FileEdit, FileOpen, SubagentEnd, SubagentStart
-from hudkit.transcripts import ToolPart, open_claude, open_codex
+from hudkit.transcripts import Message, SessionRow, ToolPart, open_claude, open_codex
 
 DATA = Path(__file__).parents[1] / "transcripts" / "data"
 
@@ -88,3 +89,23 @@ def test_the_command_of_a_shell_is_what_it_was_given():
 def test_a_call_that_is_not_finished_stays_as_it_is():
     running = ToolPart("p", "Bash", "c", "running", {})
     assert neutral_call("claude-code", running) is running
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hud", "memory", "memory_compact", "mcp__hudkit__hud", "mcp__plugin_hudkit_hudkit__memory", "hudkit__hud"],
+)
+def test_our_own_tools_are_known_by_the_names_that_hosts_give_them(name):
+    assert is_own_tool(name)
+    assert not is_own_tool(name + "s") and not is_own_tool("mcp__memory__memory") and not is_own_tool("bash")
+
+
+def test_a_refused_call_of_our_own_tool_is_no_error_of_the_project():
+    call = ToolPart("p1", "mcp__hudkit__hud", "c1", "error", {"operation": "notes.ad"}, error="no operation notes.ad")
+    row = SessionRow("s1", "claude-code", "", "/project", root="/project")
+    response = Message("m1", "s1", "assistant", finish="tool_use", parts=(call,))
+    _, told = derive_facts(row, response, NO_FACTS)
+    assert not of([fact.payload for fact in told], ErrorEncountered)
+    other = replace(response, parts=(replace(call, tool="mcp__memory__memory"),))
+    _, told = derive_facts(row, other, NO_FACTS)
+    assert of([fact.payload for fact in told], ErrorEncountered), "that of another server is"

@@ -43,6 +43,15 @@ _HEAD = 400
 _PATCH_COMMAND = re.compile(r"\s*apply_patch\b")
 
 
+_OWN_TOOL = re.compile(r"(?:(?:mcp__)?\w*hud\w*__)?(?:hud|memory)(?:_compact)?")
+"""Our tools, also by the names that hosts make of an MCP server's name and a tool's: `mcp__hudkit__memory`."""
+
+
+def is_own_tool(name: str) -> bool:
+    """Return whether a tool is one of the HUD's, which append their own events."""
+    return _OWN_TOOL.fullmatch(name) is not None
+
+
 def neutral_call(host: str, part: ToolPart) -> ToolPart:
     """Return a finished call of a host under its common name; of other hosts and tools as it is. Never raises."""
     reader = _READERS.get(host)

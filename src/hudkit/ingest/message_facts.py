@@ -31,7 +31,7 @@ from hudkit.ingest.extraction import (
     update_points,
 )
 from hudkit.ingest.failures import MAX_ERROR, CallVerdict, OpenError, judge_call
-from hudkit.ingest.host_tools import neutral_call
+from hudkit.ingest.host_tools import is_own_tool, neutral_call
 from hudkit.ingest.subagents import subagent_of_call, subagents_in_message
 from hudkit.ingest.tool_calls import (
     FinishedCall,
@@ -83,7 +83,6 @@ _RECENT_MESSAGES = 8  # a host still writes to these; what was read of an older 
 _MAX_OPEN_ERRORS = 200  # that are followed, oldest out first
 _MAX_PLANS = 5
 _PLACEHOLDER_TITLE = re.compile(r"^(?:New session|Child session) - \d{4}-\d\d-\d\dT")
-_OWN_TOOLS = frozenset({"hud", "memory", "hud_compact", "memory_compact"})  # they append their own events
 _MODEL_ERROR = "model"
 """The key of the error of a model call: there is one at a time, and the next response settles it."""
 
@@ -312,7 +311,7 @@ def statement_key(payload: Payload) -> str:
 def _tell_response(step: _Step, session: SessionRow, message: Message, limit: int | None) -> None:
     edited: set[str] = set()
     for part in message.parts:
-        if isinstance(part, ToolPart) and part.done and part.tool not in _OWN_TOOLS:
+        if isinstance(part, ToolPart) and part.done and not is_own_tool(part.tool):
             call = finished_call(neutral_call(session.host, part))
             paths = edited_paths(call, session.directory)
             edited.update(paths)
