@@ -42,10 +42,11 @@ from hudkit.hosts.hook_address import HookAddress, hook_address_path, read_hook_
 from hudkit.hosts.hook_session import with_agent_file
 from hudkit.hosts.hook_wire import (
     HOOK_HOSTS,
+    HOOK_SECONDS,
+    HOOK_SECONDS_OF_STEP,
     NOTHING_NEW,
     HookAnswer,
     HookPayload,
-    HostEvent,
     read_hook,
     write_answer,
 )
@@ -256,20 +257,6 @@ async def _until_idle(activity: _Activity, seconds: float, end: asyncio.Event) -
 _BODY_SECONDS = 10
 """Seconds within which a request's body must have arrived, so that a slow client holds no memory for long."""
 
-_HOOK_SECONDS = {
-    HostEvent.SESSION_STARTED: 2.0,
-    HostEvent.SESSION_RESUMED: 2.0,
-    HostEvent.SESSION_CLEARED: 2.0,
-    HostEvent.WINDOW_COMPACTED: 2.0,
-    HostEvent.COMPACTION_STARTS: 5.0,
-    HostEvent.COMPACTION_ENDED: 5.0,
-    HostEvent.SUBAGENT_STARTED: 2.0,
-}
-"""Seconds after which a hook is answered with nothing (contract 6: an epoch's start 2 s, a summary 5 s)."""
-
-_HOOK_SECONDS_OF_STEP = 0.2
-"""The same for every other hook."""
-
 _MAX_WAITING = 64
 """Requests that wait for the log's thread or are being answered; further ones are told that the daemon is busy."""
 
@@ -385,7 +372,7 @@ class _HookEndpoint:
         except RequestRefused as error:
             return refusal(error)
         answer = NOTHING_NEW
-        seconds = _HOOK_SECONDS.get(payload.event, _HOOK_SECONDS_OF_STEP)
+        seconds = HOOK_SECONDS.get(payload.event, HOOK_SECONDS_OF_STEP)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 answer = await self._answered(payload, seconds / 2)

@@ -10,7 +10,7 @@ from hudkit.api import HudSession
 from hudkit.config import Settings
 from hudkit.context.compaction import cooldown
 from hudkit.context.compaction.receipts import announcement, forecast_compaction
-from hudkit.context.compaction.summaries import summary_notes, summary_prompt
+from hudkit.context.compaction.summaries import echoed_notes, summary_notes, summary_prompt
 from hudkit.errors import HudkitError
 from hudkit.log import EventDraft, Origin
 from hudkit.log.payloads import CompactAfter, CompactBefore, CompactUndone
@@ -36,10 +36,16 @@ def summary_request(session: HudSession, *, carries: bool = True) -> str:
     return summary_prompt(*_survivors(session, session.state.compacted.summary if carries else ""))
 
 
-def compaction_notes(session: HudSession) -> str:
+def compaction_notes(session: HudSession, *, echoed: bool = False) -> str:
     """Return what a host adds to its own prompt of a compaction: the same as in `summary_request`, without the
-    prompt; empty where nothing is recorded."""
+    prompt; empty where nothing is recorded.
+
+    `echoed`: the host shows it in the new window, too. Then it is without what the HUD will show there, and without
+    what is over; the conversation has both.
+    """
     shown, _, over, unshown = _survivors(session)
+    if echoed:
+        return echoed_notes(unshown).strip() if shown else ""
     return summary_notes(shown, over, unshown).strip()
 
 

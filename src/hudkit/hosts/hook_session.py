@@ -13,7 +13,8 @@ base in front of it. Had the first answer been lost, it would not be there, and 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 
@@ -28,14 +29,17 @@ from hudkit.hud.frame import Frame
 from hudkit.hud.frame_request import TranscriptPosition, position_at_end
 from hudkit.hud.session_keys import keys_with_id
 from hudkit.ingest import IngestBatch
-from hudkit.log import EventDraft
+from hudkit.log import EventDraft, Origin
 from hudkit.log.payloads import CompactAfter, FrameBase
+from hudkit.tools import RouterReply, reply
 from hudkit.transcripts import Message, ReasoningPart, TextPart, ToolPart
 from hudkit.transcripts.transcript_follower import FollowedTranscript, TranscriptFollower
 
 _LOG = logging.getLogger("hudkit.ingest")
 
 _NOT_READ = FollowedTranscript()
+
+_BLOCK = re.compile(r"\[hud \w+\]")
 
 
 class HookSession:
@@ -61,6 +65,7 @@ class HookSession:
         self._base_told = -1  # the epoch whose base the caller shows
         self._pieces: tuple[Segment, ...] | None = None
         self._notice = ""
+        self._responses_answered = -1
 
     # -- the transcript ----------------------------------------------------------------------------------------
 
@@ -92,6 +97,23 @@ class HookSession:
             _LOG.exception("a hook goes without the HUD")
         return NOTHING_NEW
 
+    def tool(self, router: str, arguments: Mapping[str, object] | str) -> RouterReply:
+        """Answer a call of `hud` or `memory` and return the answer; a mistake is answered, not raised."""
+        before = self.session.state
+        answer = reply(self.session, router, arguments, origin=Origin.AGENT)
+        self.session.note_answered(before)
+        return answer
+
+    def has_read(self, words: str) -> bool:
+        """Return whether the response that ends with these words was read, behind the ones that were there when a
+        hook was answered last. The host writes it down some time after it said so."""
+        with self._reading:
+            if self._read.responses <= self._responses_answered:
+                return False
+            newest = next((message for message in reversed(self._new) if message.role == "assistant"), None)
+        texts = [part.text for part in newest.parts if isinstance(part, TextPart)] if newest is not None else []
+        return bool(texts) and words.strip().endswith(texts[-1].strip())
+
     def _answer(self, payload: HookPayload) -> HookAnswer:
         read = self._take_read()
         event, caller = payload.event, payload.hud or CallerFacts()
@@ -100,10 +122,11 @@ class HookSession:
         batch = self._batch(read, caller)
         if event is HostEvent.COMPACTION_STARTS:
             self._record(batch)
-            return self._start_compaction(payload, used)
+            return self._start_compaction(payload, used, echoed=caller.echoes and payload.trigger == "manual")
         if payload.hook_event_name not in TAKES_CONTEXT:
             self._record(batch)
             return NOTHING_NEW
+        self._responses_answered = read.responses
         begins = event is HostEvent.SESSION_CLEARED
         if event is HostEvent.WINDOW_COMPACTED:
             self._record(batch)
@@ -155,8 +178,8 @@ class HookSession:
         except StoreError as error:
             _LOG.warning("what was taken back is not recorded yet: %s", error)
 
-    def _start_compaction(self, payload: HookPayload, used: int | None) -> HookAnswer:
-        instructions = compaction_notes(self.session)
+    def _start_compaction(self, payload: HookPayload, used: int | None, *, echoed: bool) -> HookAnswer:
+        instructions = compaction_notes(self.session, echoed=echoed)
         try:
             record_start(self.session, payload.trigger or "host", used)
         except StoreError as error:
@@ -204,8 +227,9 @@ class HookSession:
             pending_events=new_events,
             sent_prefix=common_prefix(self._pieces, pieces),
             history=(),
-            tells_usage=caller.tells_remaining,
+            tells_usage=read.tells_remaining if caller.tells_remaining is None else caller.tells_remaining,
             new_window=begins,
+            old_blocks=payload.event is not HostEvent.SESSION_CLEARED and self._has_old_blocks(read),
         )
         self._pieces = pieces
         if not frame.notice:
@@ -256,6 +280,11 @@ class HookSession:
             for id, text in blocks
             if not text.strip() or text.strip() in written or not self._is_due(id, read) or not read.responses
         )
+
+    def _has_old_blocks(self, read: FollowedTranscript) -> bool:
+        """Whether blocks of an epoch before may be in the window. A compaction may keep the last messages with what
+        is in them, and a host that asks before it writes the compaction down does not tell which."""
+        return any(_BLOCK.search(text) for text in read.blocks)
 
     def _is_due(self, block: str, read: FollowedTranscript) -> bool:
         """Whether a block must be in the file, if it was sent at all."""

@@ -80,21 +80,38 @@ TAKES_CONTEXT = frozenset(
 )
 """Events whose answer may have text for the model; hosts drop it elsewhere, or refuse the answer."""
 
+HOOK_SECONDS: Mapping[HostEvent, float] = {
+    HostEvent.SESSION_STARTED: 2.0,
+    HostEvent.SESSION_RESUMED: 2.0,
+    HostEvent.SESSION_CLEARED: 2.0,
+    HostEvent.WINDOW_COMPACTED: 2.0,
+    HostEvent.COMPACTION_STARTS: 5.0,
+    HostEvent.COMPACTION_ENDED: 5.0,
+    HostEvent.SUBAGENT_STARTED: 2.0,
+}
+"""Seconds after which a hook is answered with nothing (contract 6: an epoch's start 2 s, a summary 5 s)."""
+
+HOOK_SECONDS_OF_STEP = 0.2
+"""The same for every other hook."""
+
 
 class CallerFacts(msgspec.Struct, frozen=True):
     """What a caller of ours says of itself: the object `hud` of a hook.
 
     `base`: it has a place of its own for the base, which does not change within a window. `used` and `window` are
     tokens as the host measures them (`None`: read from the transcript). `tells_remaining`: the host tells the model
-    how many tokens remain. `lacks_base`: it has no base to show, as a new process has none.
+    how many tokens remain (`None`: the transcript says whether it does). `lacks_base`: it has no base to show, as a
+    new process has none. `echoes`: where a person asked for a compaction, the model is shown the instructions for it
+    afterwards, too.
     """
 
     v: int = HOOK_VERSION
     base: bool = False
     used: Annotated[int, Meta(ge=0, lt=2**53)] | None = None
     window: Annotated[int, Meta(ge=0, lt=2**53)] | None = None
-    tells_remaining: bool = False
+    tells_remaining: bool | None = None
     lacks_base: bool = False
+    echoes: bool = False
 
 
 class HookPayload(msgspec.Struct, frozen=True):

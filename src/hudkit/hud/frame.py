@@ -641,10 +641,12 @@ def _may_rebase(pruned: OutputsPrune, facts: CallFacts) -> bool:
 
 
 def _stands_before(state: HudState, request: FrameRequest) -> bool:
-    """Whether the base before is still in the window, as the host keeps it."""
+    """Whether the base before is still in the window, as the host keeps it, or some of its blocks may be."""
     base = state.epoch.base
+    if not request.is_kept or base is None:
+        return False
     begins = request.new_window or state.epoch.over not in ("", "damage")
-    return request.is_kept and base is not None and not begins and not _has_lost_anchor(base, request.position)
+    return request.old_blocks or (not begins and not _has_lost_anchor(base, request.position))
 
 
 def _stands_at_end(state: HudState, request: FrameRequest, facts: CallFacts) -> bool:

@@ -143,7 +143,8 @@ class FrameRequest(msgspec.Struct, frozen=True):
     `last_mark` is the mark of the newest frame that was sent (empty: all were); `answered` are events since the last
     call of which answers in the last message tell; `sent_prefix` and `parts` are only recorded (`sent_prefix` of the
     sizes that the stubs of pruned calls have); `outputs` are those of the transcript. `tells_usage`: the host itself
-    tells the model how many tokens remain. `new_window`: nothing of the calls before is in the window any more.
+    tells the model how many tokens remain. `new_window`: nothing of the calls before is in the window any more, but
+    for what the host kept of them word for word; blocks may be among that (`old_blocks`).
     """
 
     used_tokens: int | None
@@ -163,6 +164,7 @@ class FrameRequest(msgspec.Struct, frozen=True):
     outputs: tuple[CallOutput, ...] = ()
     tells_usage: bool = False
     new_window: bool = False
+    old_blocks: bool = False
 
     @property
     def is_kept(self) -> bool:

@@ -348,6 +348,7 @@ class SessionCore:
         history: Sequence[str] | None = None,
         tells_usage: bool = False,
         new_window: bool = False,
+        old_blocks: bool = False,
     ) -> Frame:
         """Return the frame of the next call, recorded durably before it is returned.
 
@@ -356,7 +357,8 @@ class SessionCore:
         `anchored` or `system`, or, in a host that keeps every block where it was first put and has no place for a
         tail, `kept` (the base is in the system prompt) or `conversation` (the base is a block, too). There the host
         may tell the model itself how many tokens remain (`tells_usage`), and say that nothing of the calls before is
-        in the window any more (`new_window`).
+        in the window any more (`new_window`), but for what it kept of them, with our blocks, as it may be
+        (`old_blocks`): a new base then says that it takes their place.
 
         `transcript` tells which anchors are there and what the last message is. `last_mark` is the `mark` of the last
         frame that was sent, where a later one came too late. What `pending_events` gives is appended in the same
@@ -396,6 +398,7 @@ class SessionCore:
             outputs=tuple(outputs),
             tells_usage=tells_usage,
             new_window=new_window,
+            old_blocks=old_blocks,
         )
         try:
             frame = self._record(request, pending_events)

@@ -25,6 +25,7 @@ from hudkit.transcripts.transcript import ReportedUsage
 from hudkit.transcripts.window_contents import WindowContents
 
 _HOOK_TEXT = "hook_additional_context"
+_REMAINING = "total_tokens_reminder"
 
 
 class _Link(NamedTuple):
@@ -54,6 +55,8 @@ class ClaudeWindow:
         self._moved: dict[str, str] = {}
         self._model = ""
         self._title = ""
+        self._reminds = False
+        self._tells_remaining = False
 
     def take(self, record: JsonlRecord, message: str) -> None:
         """Read the next record; `message` is the id of its message, nothing where it has none."""
@@ -69,7 +72,11 @@ class ClaudeWindow:
             self._kept = link.preserved
         elif data.get("isCompactSummary") is True:
             self._moved.update(dict.fromkeys(self._kept, uuid))
+        self._reminds = self._reminds or string_field(object_field(data, "attachment"), "type") == _REMAINING
         if link.response:
+            if link.response not in self._responses:
+                # What stands between two responses tells what the host sends now: the setting may have changed.
+                self._tells_remaining, self._reminds = self._reminds, False
             self._responses.add(link.response)
             self._model = string_field(object_field(data, "message"), "model") or self._model
         if link.parent in ("", self._leaf) or self._beside(link):
@@ -100,6 +107,7 @@ class ClaudeWindow:
             responses=len(self._responses),
             compactions=len(boundaries),
             title=self._title,
+            tells_remaining=self._tells_remaining,
         )
 
     def _parent(self, data: Json, kind: str) -> str:

@@ -38,7 +38,8 @@ class FollowedTranscript(msgspec.Struct, frozen=True, kw_only=True):
     was written. `blocks` are the texts that hooks added and that are in the window now; `anchors` the ids of the
     messages there, in order, a compaction's marker and summary first; `all_anchors` the same with what compactions
     took out. What a rewind left behind is in neither. `responses` and `compactions` count from the session's
-    beginning, `skipped` the lines that could not be read.
+    beginning, `skipped` the lines that could not be read. `tells_remaining`: before the newest response the
+    host told the model how many tokens remain.
     """
 
     new: tuple[Message, ...] = ()
@@ -53,6 +54,7 @@ class FollowedTranscript(msgspec.Struct, frozen=True, kw_only=True):
     todos: tuple[Todo, ...] | None = None
     title: str = ""
     skipped: int = 0
+    tells_remaining: bool = False
 
 
 _log = logging.getLogger(__name__)
@@ -151,4 +153,5 @@ class TranscriptFollower:
             todos=self._todos.todos,
             title=contents.title,
             skipped=self._skipped,
+            tells_remaining=contents.tells_remaining,
         )

@@ -19,3 +19,4 @@ class WindowContents(msgspec.Struct, frozen=True, kw_only=True):
     responses: int = 0
     compactions: int = 0
     title: str = ""
+    tells_remaining: bool = False

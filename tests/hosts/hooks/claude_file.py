@@ -23,9 +23,14 @@ class ClaudeFile:
     def prompt(self, text: str) -> str:
         return self._add("user", message={"role": "user", "content": text})
 
-    def context(self, text: str, event: str = "UserPromptSubmit") -> None:
+    def context(self, text: str, event: str = "UserPromptSubmit") -> str:
         attachment = {"type": "hook_additional_context", "content": [text], "hookEvent": event}
-        self._add("attachment", attachment=attachment)
+        return self._add("attachment", attachment=attachment)
+
+    def reminds(self, tokens: int) -> None:
+        """The program tells the model how many tokens remain."""
+        text = f"<total_tokens>{tokens} tokens left</total_tokens>"
+        self._add("attachment", attachment={"type": "total_tokens_reminder", "text": text})
 
     def says(self, text: str, used: int = 1_000) -> None:
         self._answer([{"type": "text", "text": text}], used)
@@ -39,9 +44,12 @@ class ClaudeFile:
         self._add("user", message={"role": "user", "content": [result]})
         return call
 
-    def compacted(self, summary: str, trigger: str = "manual") -> None:
+    def compacted(self, summary: str, trigger: str = "manual", *, keeps: tuple[str, ...] = ()) -> None:
+        """A compaction, which keeps the records with these uuids word for word."""
         self._last = None
-        self._add("system", subtype="compact_boundary", compactMetadata={"trigger": trigger, "preTokens": 9_000})
+        kept = {"preservedMessages": {"uuids": list(keeps)}} if keeps else {}
+        about = {"trigger": trigger, "preTokens": 9_000, **kept}
+        self._add("system", subtype="compact_boundary", compactMetadata=about)
         self._add("user", isCompactSummary=True, message={"role": "user", "content": summary})
 
     def rewound_to(self, uuid: str | None) -> None:

@@ -77,13 +77,6 @@ def summary_notes(hud: str, over: Sequence[str] = (), unshown: Sequence[str] = (
         if hud.strip()
         else ""
     )
-    held = "".join(f"- {shorten(visible(text), MAX_ENDED_CHARS)}\n" for text in unshown)
-    no_room = (
-        "These hold as well, and the display has no room for them: write down each that may still matter.\n\n"
-        f"<unshown>\n{held}</unshown>\n\n"
-        if held
-        else ""
-    )
     ended = "".join(f"- {shorten(visible(text), MAX_ENDED_CHARS)}\n" for text in over[-MAX_ENDED_ITEMS:])
     no_longer = (
         "These were replaced, removed, done or resolved since. Whatever the conversation says of them, do not write "
@@ -91,7 +84,32 @@ def summary_notes(hud: str, over: Sequence[str] = (), unshown: Sequence[str] = (
         if ended
         else ""
     )
-    return f"{display}{no_room}{no_longer}"
+    return f"{display}{_unshown_notes(unshown)}{no_longer}"
+
+
+def echoed_notes(unshown: Sequence[str] = ()) -> str:
+    """Return what a prompt of a compaction tells of the HUD where its text stays in the new window.
+
+    It names nothing that the HUD will show there, nor what is over: both stand in the conversation that is
+    summarised, and would stand in the window beside the HUD. `unshown` is as in `summary_prompt`.
+    """
+    return f"{_BLOCKS_STAY}{_unshown_notes(unshown)}"
+
+
+_BLOCKS_STAY = (
+    "The HUD in the conversation above, with all blocks that begin with its tag, comes back behind your summary as "
+    "it is then. Do not copy it, and write down nothing that one of these blocks replaced, removed or ended.\n\n"
+)
+
+
+def _unshown_notes(unshown: Sequence[str]) -> str:
+    held = "".join(f"- {shorten(visible(text), MAX_ENDED_CHARS)}\n" for text in unshown)
+    if not held:
+        return ""
+    return (
+        "These hold as well, and the display has no room for them: write down each that may still matter.\n\n"
+        f"<unshown>\n{held}</unshown>\n\n"
+    )
 
 
 # -- where a model wrote none ----------------------------------------------------------------------------------

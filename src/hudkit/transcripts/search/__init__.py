@@ -10,7 +10,12 @@ from hudkit.transcripts.search.query import SearchFilters, SearchHit, SearchQuer
 if TYPE_CHECKING:
     from hudkit.transcripts.search.index_database import IndexProgress, IndexWriter
     from hudkit.transcripts.search.index_reader import IndexReader
-    from hudkit.transcripts.search.past_sessions import PastSessions, TranscriptSource, open_past_sessions
+    from hudkit.transcripts.search.past_sessions import (
+        PastSessions,
+        TranscriptSource,
+        claude_projects,
+        open_past_sessions,
+    )
 
 __all__ = [
     "IndexProgress",
@@ -21,6 +26,7 @@ __all__ = [
     "SearchHit",
     "SearchQuery",
     "TranscriptSource",
+    "claude_projects",
     "open_past_sessions",
 ]
 
@@ -30,6 +36,7 @@ _LAZY = {
     "IndexWriter": "index_database",
     "PastSessions": "past_sessions",
     "TranscriptSource": "past_sessions",
+    "claude_projects": "past_sessions",
     "open_past_sessions": "past_sessions",
 }
 """The module that holds each public name that needs SQLite."""

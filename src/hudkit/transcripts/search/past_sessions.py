@@ -41,7 +41,7 @@ def _opencode_db(env: Mapping[str, str] = os.environ) -> Path:
     return _opencode_data(env) / (named if named and named != ":memory:" else "opencode.db")
 
 
-def _claude_projects(env: Mapping[str, str] = os.environ) -> Path:
+def claude_projects(env: Mapping[str, str] = os.environ) -> Path:
     """Return where Claude Code keeps transcripts: `projects` below `CLAUDE_CONFIG_DIR`, else below `~/.claude`."""
     named = env.get("CLAUDE_CONFIG_DIR")
     return (Path(named) if named else _home(env) / ".claude") / "projects"
@@ -56,7 +56,7 @@ def _codex_sessions(env: Mapping[str, str] = os.environ) -> Path:
 def _plan_folders(roots: tuple[str, ...] = (), env: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
     """Return where plans are: OpenCode's of the projects at `roots` and of no project, and Claude Code's."""
     own = [Path(root) / ".opencode" / "plans" for root in roots if root.startswith("/")]
-    return (*own, _opencode_data(env) / "plans", _claude_projects(env).parent / "plans")
+    return (*own, _opencode_data(env) / "plans", claude_projects(env).parent / "plans")
 
 
 def _home(env: Mapping[str, str]) -> Path:
@@ -115,7 +115,7 @@ class PastSessions:
         with self._lock:
             return tuple(filter(None, map(self._open, self._sources)))
 
-    def joined(self, transcript: Transcript) -> PastSessions:
+    def joined(self, transcript: TranscriptSource | Transcript) -> PastSessions:
         """Return the same sessions behind those of a transcript that is asked first: a host's own conversations.
 
         Closing what is returned closes neither the transcript nor these sessions.
@@ -348,7 +348,7 @@ def open_past_sessions(
     """
     sources: tuple[TranscriptSource, ...] = (
         TranscriptSource("opencode", Path(opencode or _opencode_db()), OpenCodeTranscript.open),
-        TranscriptSource("claude-code", Path(claude or _claude_projects()), open_claude),
+        TranscriptSource("claude-code", Path(claude or claude_projects()), open_claude),
         TranscriptSource("codex", Path(codex or _codex_sessions()), open_codex),
     )
     return PastSessions((*sources, *also), Path(index), Path(index).parent / "exports", eager=eager)
