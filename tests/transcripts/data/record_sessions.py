@@ -113,6 +113,7 @@ class ClaudeRun:
         self.place = Place()
         self.session = SESSION.format(number)
         self.script: list[Answer] = []
+        self.environment: dict[str, str] = {}
         self.model = ScriptedModel(self._answer)
         settings = self.place.home / ".claude" / "settings.json"
         settings.parent.mkdir()
@@ -121,6 +122,12 @@ class ClaudeRun:
     def begin(self, prompt: str, *answers: Answer, args: tuple[str, ...] = ()) -> None:
         """Start the session."""
         self._run(prompt, answers, ("--session-id", self.session, *args))
+
+    def compact_at(self, window: int, percent: int | None = None) -> None:
+        """Let the host compact by itself: at the end of a window of so many tokens, or at so much of it."""
+        self.environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = str(window)
+        if percent is not None:
+            self.environment["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"] = str(percent)
 
     def resume(self, prompt: str, *answers: Answer, args: tuple[str, ...] = ()) -> None:
         """Go on in a new process."""
@@ -159,6 +166,7 @@ class ClaudeRun:
             "CLAUDE_CODE_MAX_RETRIES": "0",
             "DISABLE_AUTOUPDATER": "1",
             "IS_SANDBOX": "1",
+            **self.environment,
         }
         _run(command, environment, self.place.project)
 
@@ -227,6 +235,82 @@ def claude_refused(run: ClaudeRun) -> None:
     run.resume("Again.", says("It is cold."))
 
 
+def _filled(tokens: int, *calls: ScriptedCall, text: str = "") -> ScriptedReply:
+    """A response whose request is reported with so many tokens, most of them read from the cache."""
+    return ScriptedReply(text, calls, usage=CallCost(read=tokens * 9 // 10, written=tokens // 10, fresh=4, output=60))
+
+
+def _bash(command: str) -> ScriptedCall:
+    return ScriptedCall("Bash", {"command": command})
+
+
+def claude_auto(run: ClaudeRun) -> None:
+    """Rules and a decision, edits, a failed test; the host compacts by itself; the same file is read again."""
+    run.compact_at(100_000)
+    file = str(run.place.project / "ramp.py")
+    read = ScriptedCall("Read", {"file_path": file})
+    edit = ScriptedCall("Edit", {"file_path": file, "old_string": "120", "new_string": "80"})
+    task = ScriptedCall("TaskCreate", {"subject": "check the cones", "description": "All of them"})
+    run.begin(
+        "Bring the kiln down to 80 degrees per hour. Never touch the folder legacy/. Always run the tests twice.",
+        _filled(22_000, read, text="I read the ramp first."),
+        _filled(31_000, task),
+        _filled(43_000, edit, text="We decided to use cone 6 instead of cone 10, because the glaze runs at cone 10."),
+        _filled(58_000, _bash("echo 1 failed, 3 passed; exit 1")),
+        _filled(95_000, _bash("echo 700 degrees")),
+        _filled(24_000, read, text="I look at the ramp again."),
+        _filled(26_000, _bash("echo 4 passed")),
+        says("The ramp is 80 now."),
+    )
+    run.resume("And the cones?", _filled(27_000, _bash("ls")), says("Cone 6."))
+
+
+def claude_thrash(run: ClaudeRun) -> None:
+    """One compaction follows the other, until the host gives up."""
+    run.compact_at(100_000, 30)
+    looks = [_filled(tokens, _bash(f"echo {n}")) for n, tokens in enumerate((20_000, 26_000, 90_000, 95_000))]
+    run.begin("How hot is the kiln? Never open the door.", *looks, says("730 degrees."))
+
+
+def claude_overflow(run: ClaudeRun) -> None:
+    """The provider says that the prompt is too long: the host compacts and asks again."""
+    too_long = Refusal(400, "invalid_request_error", "", "prompt is too long: 205000 tokens > 200000 maximum")
+    run.begin(
+        "Read the log of the kiln. Do not print passwords.",
+        _filled(21_000, _bash("echo 700 degrees")),
+        too_long,
+        _filled(22_000, _bash("echo 710 degrees")),
+        says("710 degrees."),
+    )
+
+
+def claude_agents(run: ClaudeRun) -> None:
+    """Two sub-agents in one response, beside a command that fails; a third one after a resume."""
+    look = {"description": "Look", "prompt": "Look for cracks.", "subagent_type": "general-purpose"}
+    twice = (ScriptedCall("Agent", look), ScriptedCall("Agent", look), _bash("make fire; exit 2"))
+    run.begin("The kiln overshoots: ask the others.", ScriptedReply("", twice), says("Asked."), says("No cracks."))
+    run.resume("Once more.", uses(ScriptedCall("Agent", look)), says("Asked."), says("None."))
+
+
+def claude_long(run: ClaudeRun) -> None:
+    """Forty calls in eight prompts, two compactions on request, a resume for each prompt."""
+    file = str(run.place.project / "ramp.py")
+    edit = ScriptedCall("Edit", {"file_path": file, "old_string": "120", "new_string": "80"})
+    run.begin(
+        "Mend the firing schedule. Use tabs in Python files. The port must stay 8443.",
+        uses(ScriptedCall("Read", {"file_path": file}), _bash("ls"), _bash("cat ramp.py")),
+        uses(edit, text="We use a cone sensor rather than a timer, because timers drift."),
+        uses(_bash("python3 -m pytest -q; exit 1")),
+        says("It is done, but a test fails."),
+    )
+    for turn in range(1, 8):
+        if turn in (3, 6):
+            run.resume("/compact keep the schedule")
+        steps = [uses(_bash(f"echo step {turn}.{n}")) for n in range(3)]
+        write = ScriptedCall("Write", {"file_path": str(run.place.project / f"step{turn}.txt"), "content": "hot\n"})
+        run.resume(f"Go on with part {turn}.", *steps, uses(write), says(f"Part {turn} is done."))
+
+
 # -- Codex -------------------------------------------------------------------------------------------------------
 
 
@@ -238,6 +322,7 @@ class CodexRun:
         self.number = number
         self.script: list[list[dict[str, Any]]] = []
         self.requests: list[dict[str, Any]] = []
+        self._sent: list[str] = []
         self.home = self.place.home / ".codex"
         self.home.mkdir()
         (self.home / "hooks.json").write_text(json.dumps({"hooks": self.place.hooks()}))
@@ -325,7 +410,8 @@ class CodexRun:
 
             def do_POST(self) -> None:
                 raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-                events = run._events(run._answer(json.loads(raw)), len(raw) // 4)
+                body = json.loads(raw)
+                events = run._events(run._answer(body), run._cached(body), len(raw) // 4)
                 self._send(b"".join(events), "text/event-stream")
 
             def _send(self, body: bytes, kind: str) -> None:
@@ -340,11 +426,18 @@ class CodexRun:
 
         return Handler
 
-    def _events(self, items: list[dict[str, Any]], tokens: int) -> Iterator[bytes]:
+    def _cached(self, body: dict[str, Any]) -> int:
+        """The tokens of a request that an earlier one began with too."""
+        text = json.dumps([body.get("model"), body.get("tools"), body["input"]])
+        shared = max((_shared(text, earlier) for earlier in self._sent), default=0)
+        self._sent.append(text)
+        return shared // 4 // 128 * 128
+
+    def _events(self, items: list[dict[str, Any]], cached: int, tokens: int) -> Iterator[bytes]:
         name = f"resp_{next(self._ids)}"
         usage = {
             "input_tokens": tokens,
-            "input_tokens_details": {"cached_tokens": tokens * 3 // 4},
+            "input_tokens_details": {"cached_tokens": min(cached, tokens)},
             "output_tokens": 30,
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": tokens + 30,
@@ -358,6 +451,11 @@ class CodexRun:
         events.append({"type": "response.completed", "response": {"id": name, "usage": usage}})
         for event in events:
             yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+
+
+def _shared(text: str, other: str) -> int:
+    """How many characters two texts begin with both."""
+    return next((n for n, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other)))
 
 
 def codex_day(run: CodexRun) -> None:
@@ -375,14 +473,59 @@ def codex_day(run: CodexRun) -> None:
     run.resume("Write fire.txt.", [run.call("exec_command", {"cmd": "echo hot > fire.txt"})], [run.says("Written.")])
 
 
+def codex_long(run: CodexRun) -> None:
+    """Rules, a patch, a failed test; two compactions, another model."""
+    patch = "*** Begin Patch\n*** Update File: ramp.py\n@@\n-RAMP = 120\n+RAMP = 80\n*** End Patch"
+    run.begin(
+        "Bring the kiln down to 80 degrees per hour. Never touch the folder legacy/. Always run the tests twice.",
+        [run.call("exec_command", {"cmd": "cat ramp.py"}), run.call("exec_command", {"cmd": "ls"})],
+        [run.call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF"})],
+        [run.call("exec_command", {"cmd": "echo 1 failed, 3 passed; exit 1"})],
+        [run.says("We decided to use cone 6 instead of cone 10, because the glaze runs. The ramp is 80 now.")],
+    )
+    limit = ("-c", "model_auto_compact_token_limit=9000")
+    for turn in range(2):
+        look = [run.call("exec_command", {"cmd": "cat ramp.py"})]
+        run.resume(f"Go on with part {turn}.", look, [run.says(f"Part {turn} is done.")], args=limit)
+    run.resume("Which cone?", [run.says("Cone 6.")], args=("--model", "gpt-5"))
+
+
+def codex_parallel(run: CodexRun) -> None:
+    """Three calls in one response, two of which fail; a call of a tool that is not there; a resume."""
+    fails = [run.call("exec_command", {"cmd": f"echo crack {n}; exit {n}"}) for n in range(3)]
+    nothing = [run.call("no_such_tool", {"x": 1})]
+    run.begin("Look for cracks in all shelves, the kiln overshoots.", fails, nothing, [run.says("Two cracks.")])
+    run.resume("Sure?", [run.call("exec_command", {"cmd": "echo no crack"})], [run.says("Quite.")])
+
+
+def codex_agents(run: CodexRun) -> None:
+    """A sub-agent is started, and works meanwhile."""
+    run.begin(
+        "The kiln overshoots: ask another.",
+        [run.call("spawn_agent", {"message": "Look for cracks."}, "multi_agent_v1")],
+        [run.call("exec_command", {"cmd": "sleep 1"})],
+        [run.says("No cracks.")],
+    )
+
+
 CLAUDE: dict[str, Callable[[ClaudeRun], None]] = {
     "claude-day": claude_day,
     "claude-rewind": claude_rewind,
     "claude-breaks": claude_breaks,
     "claude-full": claude_full,
     "claude-refused": claude_refused,
+    "claude-auto": claude_auto,
+    "claude-thrash": claude_thrash,
+    "claude-overflow": claude_overflow,
+    "claude-agents": claude_agents,
+    "claude-long": claude_long,
 }
-CODEX_SESSIONS: dict[str, Callable[[CodexRun], None]] = {"codex-day": codex_day}
+CODEX_SESSIONS: dict[str, Callable[[CodexRun], None]] = {
+    "codex-day": codex_day,
+    "codex-long": codex_long,
+    "codex-parallel": codex_parallel,
+    "codex-agents": codex_agents,
+}
 
 
 def _run(command: list[Any], environment: Mapping[str, str], folder: Path) -> None:
