@@ -68,7 +68,7 @@ def _row(path: Path, records: list[JsonlRecord]) -> SessionRow | None:
         if kind == "user" and not first and not _synthetic(data):
             # The first words of the user stand in for a title, which older versions write only at the end or never.
             text = content_text(message.get("content")).strip()
-            first = "" if text.startswith(_OURS) else text
+            first = "" if is_hosts_text(text) else text
     if not session:
         return None
     title = (title or first)[:200].split("\n")[0]
@@ -154,7 +154,7 @@ def _user(drafts: MessageDrafts, data: Json, id: str) -> str:
         elif kind == "text":
             text = string_field(block, "text")
             if text:
-                draft.parts.append(TextPart(f"{id}-{n}", text, _synthetic(data) or text.startswith(_OURS)))
+                draft.parts.append(TextPart(f"{id}-{n}", text, _synthetic(data) or is_hosts_text(text)))
         elif kind in ("image", "document"):
             draft.parts.append(FilePart(f"{id}-{n}", "", string_field(object_field(block, "source"), "media_type")))
         else:
@@ -165,6 +165,11 @@ def _user(drafts: MessageDrafts, data: Json, id: str) -> str:
     draft.agent = "subagent" if data.get("isSidechain") is True else ""
     drafts.begin(draft)
     return id
+
+
+def is_hosts_text(text: str) -> bool:
+    """Return whether a text in the user's name was written by the host."""
+    return text.startswith(_OURS)
 
 
 def _subagent(result: Json) -> Json:

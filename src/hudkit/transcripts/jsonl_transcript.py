@@ -256,12 +256,14 @@ def read_records(
 
     `unended`: the last line counts without its end too, if it is an object.
     """
-    begin = file.tell()
-    while most is None or file.tell() - begin < most:
-        offset = file.tell()
+    begin = end = file.tell()
+    while most is None or end - begin < most:
+        # Counted, not asked for: each question would be a call of the system.
+        offset = end
         line = file.readline(MAX_LINE_BYTES)
         if not line:
             return
+        end += len(line)
         if not line.endswith(b"\n"):
             if len(line) < MAX_LINE_BYTES:
                 data, _ = _parse_line(line)  # the last line: whole, or still being written
@@ -271,6 +273,7 @@ def read_records(
             # The rest of a line that is too long is read away, so that the next read begins at a line.
             while line and not line.endswith(b"\n"):
                 line = file.readline(MAX_LINE_BYTES)
+                end += len(line)
             skip(offset, f"longer than {MAX_LINE_BYTES} bytes")
             continue
         if line.isspace():

@@ -68,6 +68,16 @@ _HOSTS: dict[str, tuple[JsonlDialect, type[ClaudeWindow] | type[CodexWindow]]] =
 }
 
 
+def dialect_of(host: str) -> tuple[JsonlDialect, type[ClaudeWindow] | type[CodexWindow]]:
+    """Return how a host writes its transcripts, and what follows its window.
+
+    Raises `ConfigError` for a host whose transcripts are not JSONL files.
+    """
+    if host not in _HOSTS:
+        raise ConfigError(f"the transcripts of {host!r} cannot be followed", hint=f"Hosts: {', '.join(_HOSTS)}")
+    return _HOSTS[host]
+
+
 class TranscriptFollower:
     """Reads a session's transcript file as it grows.
 
@@ -75,10 +85,8 @@ class TranscriptFollower:
     """
 
     def __init__(self, host: str, path: Path) -> None:
-        if host not in _HOSTS:
-            raise ConfigError(f"the transcripts of {host!r} cannot be followed", hint=f"Hosts: {', '.join(_HOSTS)}")
         self.path = path
-        self._dialect, self._window_type = _HOSTS[host]
+        self._dialect, self._window_type = dialect_of(host)
         self._begin()
 
     def read(self) -> FollowedTranscript:

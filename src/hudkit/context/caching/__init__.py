@@ -19,6 +19,7 @@ from hudkit.context.caching.prefix_diff import (
     find_breaks,
     find_divergence,
 )
+from hudkit.context.caching.recorded_breaks import RecordedBreak, find_recorded_break
 from hudkit.context.caching.simulation import (
     CacheBlock,
     CacheRequest,
@@ -50,12 +51,14 @@ __all__ = [
     "LayerTokens",
     "LayerTotal",
     "PrefixBreak",
+    "RecordedBreak",
     "Segment",
     "TokenRates",
     "account_for_calls",
     "common_prefix",
     "find_breaks",
     "find_divergence",
+    "find_recorded_break",
     "layer_totals",
     "rates_for",
     "simulate_cache",

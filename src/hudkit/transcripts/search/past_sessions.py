@@ -53,6 +53,15 @@ def _codex_sessions(env: Mapping[str, str] = os.environ) -> Path:
     return (Path(named) if named else _home(env) / ".codex") / "sessions"
 
 
+def host_folders() -> tuple[tuple[str, Path], ...]:
+    """Return where each host keeps its sessions, whether something is there or not."""
+    return (
+        ("opencode", _opencode_db()),
+        ("claude-code", _claude_projects()),
+        ("codex", _codex_sessions()),
+    )
+
+
 def _plan_folders(roots: tuple[str, ...] = (), env: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
     """Return where plans are: OpenCode's of the projects at `roots` and of no project, and Claude Code's."""
     own = [Path(root) / ".opencode" / "plans" for root in roots if root.startswith("/")]
