@@ -1,4 +1,4 @@
-"""`hudkit replay`: a recorded history of a host through the HUD, turn by turn."""
+"""`hudkit replay`: a recorded history of a host through the HUD: OpenCode's turn by turn, others' by their losses."""
 
 from __future__ import annotations
 
@@ -7,17 +7,35 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from shlex import quote
 
 import msgspec
 
+from hudkit.cli.common import as_json as compact_json
 from hudkit.cli.common import progress_bar
 from hudkit.cli.replays import Options, Report, replay
+from hudkit.cli.replays.histories import (
+    SCHEMA,
+    HistoryFolder,
+    HistorySums,
+    explain_files,
+    find_history,
+    known_histories,
+)
+from hudkit.cli.replays.history import HistoryOptions, SessionHistory
+from hudkit.cli.replays.history_text import HOSTS, history_lines
 from hudkit.cli.replays.report_text import TerminalStyle, frame_lines, report_lines
+from hudkit.errors import ConfigError
 from hudkit.transcripts import OpenCodeTranscript
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry the command out and return its exit code."""
+    if args.file is None:
+        return _list_histories(args)
+    history = find_history(args.file.expanduser())
+    if history is not None:
+        return _explain(history, args)
     options = Options(args.window, args.budget, args.price_as, args.frames)
     with OpenCodeTranscript.open(args.file) as transcript, progress_bar() as progress:
         report = replay(transcript, options, session=args.session, progress=progress)
@@ -60,3 +78,76 @@ def _lines(report: Report, pen: TerminalStyle) -> Iterator[str]:
         for frame in session.frames:
             yield from frame_lines(session, frame, pen)
     yield from report_lines(report, pen)
+
+
+# -- Claude Code and Codex ---------------------------------------------------------------------------------------
+
+
+def _list_histories(args: argparse.Namespace) -> int:
+    """Say which histories are on this machine, and how to explain them."""
+    histories = tuple(known_histories())
+    if not histories:
+        raise ConfigError(
+            "no history of OpenCode, Claude Code or Codex is in its usual place",
+            hint="Name one: `hudkit replay ~/.claude/projects`",
+        )
+    if args.json:
+        rows = [{"host": each.host, "path": str(each.root), "files": len(each.files)} for each in histories]
+        print(compact_json({"schema": SCHEMA, "histories": rows}))
+        return 0
+    print("Histories on this machine:")
+    for history in histories:
+        files = "" if history.root.is_file() else f" ({len(history.files):,} files)"
+        print(f"  {HOSTS[history.host]}{files}: hudkit replay {quote(str(history.root))}")
+    return 0
+
+
+def _explain(history: HistoryFolder, args: argparse.Namespace) -> int:
+    sums = HistorySums(history)
+    chosen: list[SessionHistory] = []
+    stream = _JsonStream() if args.json else None
+    with progress_bar() as progress:
+        for session in explain_files(
+            _narrowed(history, args.session), HistoryOptions(args.window, args.budget), progress
+        ):
+            if args.session and not (isinstance(session, SessionHistory) and args.session in session.id):
+                continue
+            sums.take(session)
+            if stream is not None:
+                stream.write(session)
+            elif args.session and isinstance(session, SessionHistory):
+                chosen.append(session)
+    summary = sums.summary()
+    if args.session and not summary.sessions + summary.subagents:
+        raise ConfigError(f"no session matches {args.session!r}", hint="Give an id, or a part of one")
+    if stream is not None:
+        stream.end(msgspec.to_builtins(summary))
+        return 0
+    sessions = tuple(chosen) or sums.worst()
+    whole = bool(chosen) or len(sessions) == summary.sessions + summary.subagents
+    speak(history_lines(summary, sessions, ink(), all_sessions=whole))
+    return 0
+
+
+def _narrowed(history: HistoryFolder, session: str | None) -> HistoryFolder:
+    """The files that can hold a session: both hosts name a file after its session, so only these are read."""
+    named = tuple(file for file in history.files if session and session in file.name)
+    return history._replace(files=named) if named else history
+
+
+class _JsonStream:
+    """Prints sessions as they come, so that ten thousand of them are never held: one JSON object in the end."""
+
+    def __init__(self) -> None:
+        print(f'{{"schema": {SCHEMA}, "sessions": [', end="")
+        self._first = True
+
+    def write(self, session: object) -> None:
+        """Print the next session."""
+        if isinstance(session, SessionHistory):
+            print("" if self._first else ",", json.dumps(msgspec.to_builtins(session)), sep="\n", end="")
+            self._first = False
+
+    def end(self, summary: object) -> None:
+        """Print the sums."""
+        print(f'\n], "summary": {json.dumps(summary)}}}')

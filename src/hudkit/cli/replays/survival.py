@@ -74,20 +74,20 @@ class CompactionReport(msgspec.Struct, frozen=True):
         return sum(kind.surviving for kind in self.held)
 
 
-def _live(state: HudState) -> dict[str, tuple[str, ...]]:
-    """The live items of a state by their kind; kinds without any are left out."""
+def live_items(state: HudState) -> dict[str, tuple[str, ...]]:
+    """Return the live items of a state by their kind; kinds without any are left out."""
     texts_by_kind = {kind: tuple(texts(state)) for kind, texts in LIVE}
     return {kind: texts for kind, texts in texts_by_kind.items() if texts}
 
 
 def compare_compaction(compacted: RecordedCompaction, first: Frame | None, summary_tokens: int) -> CompactionReport:
     """Compare the states on both sides of a compaction, and with the first frame after it; return what survived."""
-    after = _live(compacted.after)
-    seen = None if first is None else _words(text_of(parse(first.text, gfm=True)))
+    after = live_items(compacted.after)
+    seen = None if first is None else seen_words(first)
     held, lost, hidden = [], [], []
-    for kind, items in _live(compacted.before).items():
+    for kind, items in live_items(compacted.before).items():
         gone = [text for text in items if text not in after.get(kind, ())]
-        missing = [] if seen is None else [text for text in items if not _in(text, seen)]
+        missing = [] if seen is None else [text for text in items if not names_item(text, seen)]
         held.append(
             SurvivalCount(kind, items, len(items) - len(gone), None if seen is None else len(items) - len(missing))
         )
@@ -104,7 +104,18 @@ def compare_compaction(compacted: RecordedCompaction, first: Frame | None, summa
     )
 
 
-def _in(text: str, seen: str) -> bool:
+def seen_words(frame: Frame) -> str:
+    """Return the words that a frame shows, without its markup."""
+    return _words(text_of(parse(frame.text, gfm=True)))
+
+
+def plain_words(text: str) -> str:
+    """Return the words of a text that is no frame, one space between them."""
+    return " ".join(visible(text, breaks=True).split())
+
+
+def names_item(text: str, seen: str) -> bool:
+    """Return whether an item is recognised, by its first words, in the words that are seen."""
     return shorten(_words(visible(text, breaks=True)), KNOWN_BY).rstrip("…") in seen
 
 
