@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,13 @@ from served_inspector import ServedInspector
 
 from chromium_browser import CONTRAST, FLAGS, chromium
 from hudkit.api import Hud
+from hudkit.cli.demo import unpack_orchard
+from hudkit.cli.replays.recorded_log import write_recorded_log
 from hudkit.inspector.links import call_link, compaction_link, session_link
 from hudkit.inspector.session_record import SessionRecord
 from hudkit.log import payloads as p
+from hudkit.log.stores import open_log
+from hudkit.transcripts import OpenCodeTranscript
 from hudkit.transcripts.search import PastSessions
 
 pytestmark = [pytest.mark.slow, pytest.mark.hosts]
@@ -73,6 +78,12 @@ def base(page: Any) -> str:
     return str(page.url.split("/", 3)[0] + "//" + page.url.split("/")[2])
 
 
+def go(page: Any, path: str) -> None:
+    """Open an address. A page whose log is still being read asks for itself again; that would break off the next."""
+    page.goto(base(page) + path)
+    page.wait_for_selector(".notice[role=status]", state="detached")
+
+
 def test_from_the_list_to_a_call_its_budget_its_changes_and_a_receipt(
     visit: Callable[..., Any], orchard: Hud, orchard_past: PastSessions, record: SessionRecord
 ) -> None:
@@ -101,7 +112,7 @@ def test_from_the_list_to_a_call_its_budget_its_changes_and_a_receipt(
     page.click("text=by word")
     assert page.locator("#changes").count() == 1 or "the same" in page.inner_text("main")
 
-    page.goto(base(page) + session_link(record.id))
+    go(page, session_link(record.id))
     page.click("text=2 compactions")
     assert "To get it back" in page.inner_text("#compaction-1")
     page.click("#dropped-1 summary")
@@ -121,7 +132,7 @@ def test_the_keyboard_goes_through_time_and_sessions(
     page.keyboard.press("K")
     page.wait_for_function("(title) => document.querySelector('h1').textContent !== title", arg=chosen)
 
-    page.goto(base(page) + call_link(record.id))
+    go(page, call_link(record.id))
     for _ in range(3):
         number = call_number(page)
         page.keyboard.press("[")
@@ -151,7 +162,7 @@ def test_a_page_follows_the_newest_call_and_leaves_who_looks_back_where_he_is(vi
         session.append(p.TaskSet("Follow me"))
         session.frame(used_tokens=1_000, limit_tokens=200_000)
         page = visit(hud)
-        page.goto(base(page) + call_link("s"))
+        go(page, call_link("s"))
         assert call_number(page) == 1
         page.evaluate("window.marked = true")
         session.append(p.NoteAdd("the second call has this"))
@@ -172,7 +183,7 @@ def test_a_page_follows_the_newest_call_and_leaves_who_looks_back_where_he_is(vi
 
 def test_a_command_and_an_issue_are_copied(visit: Callable[..., Any], orchard: Hud, record: SessionRecord) -> None:
     page = visit(orchard, permissions=["clipboard-read", "clipboard-write"])
-    page.goto(base(page) + call_link(record.id))
+    go(page, call_link(record.id))
     page.click("#issue .copy")
     page.wait_for_selector("text=Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
@@ -207,7 +218,21 @@ def test_no_page_is_wider_than_its_screen_and_every_text_has_contrast(
     page = visit(orchard, orchard_past, viewport={"width": width, "height": 800}, color_scheme=scheme)
     paths = ("/", session_link(record.id), call_link(record.id), compaction_link(record.id, 1), "/search?q=plan")
     for path in paths:
-        page.goto(base(page) + path)
+        go(page, path)
         room = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert room <= 0, path
         assert page.evaluate(CONTRAST) == [], path
+
+
+def test_what_is_said_of_a_window_that_nobody_told_has_room(visit: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "hudkit.db"
+    write_recorded_log(OpenCodeTranscript.open(unpack_orchard(tmp_path)), path)
+    with Hud(open_log(path, read_only=True)) as hud:
+        page = visit(hud)
+        key = max(hud.log.heads(), key=lambda head: head.seq).session_id
+        for width in (768, 360):
+            page.set_viewport_size({"width": width, "height": 800})
+            go(page, session_link(key))
+            assert "of 41k observed" in page.inner_text(".timeline")
+            room = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert room <= 0, width

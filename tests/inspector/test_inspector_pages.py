@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from served_inspector import PageVisitor
@@ -233,3 +234,25 @@ def test_a_session_without_calls_or_reports_can_be_looked_at() -> None:
         assert "not compacted" in inspected.compactions_page({"id": "quiet"})[0]
         assert "reported no usage" in inspected.session_page({"id": "mute"})[0]
         assert "Prefix cache" in inspected.call_page({"id": "mute"})[0]
+
+
+def test_a_window_that_nobody_told_has_its_figures_and_says_so() -> None:
+    with Hud.in_memory() as hud:
+        session = hud.session("s")
+        for used in (20_000, 30_000):
+            session.append(p.NoteAdd(f"at {used}"))
+            session.frame(used_tokens=used)
+        first = next(event.seq for event in session.events() if isinstance(event.payload, p.ContextSnapshot))
+        for _ in range(2):  # at these fills the host compacted by itself: the window has about so many tokens
+            session.append(p.ContextSnapshot(used_tokens=40_000), p.CompactAfter(trigger="auto"))
+        session.frame(used_tokens=20_000)
+        inspected = InspectedLog(hud)
+
+        def words(make: Callable[[dict[str, str]], tuple[str, bool]], **values: str) -> str:
+            return " ".join(re.sub(r"<[^>]*>", " ", make({"id": "s", **values})[0]).split())
+
+        assert "50 % of 40k observed" in words(inspected.sessions_page)
+        assert "10 % of 200k assumed" in words(inspected.call_page, at=str(first))
+        assert "20,000 of 200,000 (assumed) tokens" in words(inspected.call_page, at=str(first))
+        timeline = words(inspected.session_page)
+        assert all(each in timeline for each in ("10 % of 200k assumed", "15 % of 200k assumed", "of 40k observed"))

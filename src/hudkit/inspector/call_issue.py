@@ -31,8 +31,9 @@ def _lines(
     yield ""
     yield f"- host: {state.session.host or 'not told'}, model: {snapshot.model or state.model or 'not told'}"
     yield f"- Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-    used = "not reported" if snapshot.used_tokens is None else f"{snapshot.used_tokens:,}"
-    limit = f"{snapshot.limit_tokens:,}" if snapshot.limit_tokens else "not known"
+    usage = record.usage_of(call, state)
+    used = "not reported" if usage.used_tokens is None else f"{usage.used_tokens:,}"
+    limit = f"{usage.limit_tokens:,} ({usage.source})"
     band, compactions = arguments.band or "unknown", state.compacted.count
     yield f"- window: {used} of {limit} tokens, band {band}, compactions: {compactions}"
     asked = arguments.density or "by what fits"

@@ -21,6 +21,7 @@ from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key
 from hudkit.inspector.session_record import price_of
 from hudkit.log import SessionHead
 from hudkit.sections.state import HudState
+from hudkit.tokens.model_facts import Source
 
 PAGE_ROWS = 50
 """Sessions of one page of the list."""
@@ -30,7 +31,8 @@ _MAX_CORES = 64
 
 
 class SessionSummary(msgspec.Struct, frozen=True):
-    """One session as of its event `seq`; times are Unix ms, `used` and `limit` tokens (`used` `None`: not known)."""
+    """One session as of its event `seq`; times are Unix ms, `used` and `limit` tokens (`used` `None`: not known),
+    `source` says who gave the limit."""
 
     key: str
     seq: int
@@ -45,7 +47,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     compactions: int
     used: int | None
     limit: int
-    percent: float | None
+    source: Source
     band: Band
 
     @property
@@ -207,6 +209,6 @@ def summarize_state(state: HudState, hud: Hud) -> SessionSummary:
         compactions=state.compacted.count,
         used=usage.used_tokens,
         limit=usage.limit_tokens,
-        percent=usage.percent,
+        source=usage.source,
         band=usage.band,
     )

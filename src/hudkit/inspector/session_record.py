@@ -8,7 +8,7 @@ event; the state at any other is folded from the one before it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -18,10 +18,11 @@ from hudkit.context.caching import CacheAccount, CallHits, PrefixBreak, account_
 from hudkit.context.compaction.receipts import Receipt, read_receipts
 from hudkit.errors import ConfigError
 from hudkit.hud import ClockAndIds
+from hudkit.hud.frame_request import estimate_usage
 from hudkit.log import Event
 from hudkit.log.payloads import CompactAfter, ContextSnapshot, EventRestate, Redact
 from hudkit.sections.state import HudState, fold, undo_reaches
-from hudkit.tokens import Prices, prices_of
+from hudkit.tokens import Prices, Usage, prices_of
 
 CHECKPOINT_EVERY = 500
 """Events between two states that are remembered."""
@@ -103,6 +104,17 @@ class SessionRecord(HudSession):
                 del self._looked_at[next(iter(self._looked_at))]
         return self._looked_at[seq]
 
+    def states_at(self, seqs: Iterable[int]) -> Iterator[HudState]:
+        """Return the states as of these events, which ascend; each is folded from the one before it."""
+        state: HudState | None = None
+        for seq in seqs:
+            events = () if state is None else tuple(self.events(state.seq, seq))
+            if state is None or undo_reaches(events, state.seq):
+                state = self.state_at(seq)
+            else:
+                state = fold(events, state)
+            yield state
+
     def _take_read(self, events: Sequence[Event]) -> None:
         self._read += events
         for event in events:
@@ -152,6 +164,16 @@ class SessionRecord(HudSession):
     def call_at(self, seq: int) -> RecordedCall | None:
         """Return the call that was recorded by event `seq`, or the last one before it; `None` before the first."""
         return next((call for call in reversed(self.calls) if call.seq <= seq), None)
+
+    def usage_of(self, call: RecordedCall, state: HudState) -> Usage:
+        """Return the window in use that a call went by, with the state as of its event.
+
+        A size that the host did not tell is the one that the frame had: of the settings, of a table, or assumed.
+        """
+        snapshot = call.snapshot
+        return estimate_usage(
+            state, self.settings, snapshot.used_tokens, snapshot.limit_tokens, snapshot.model or state.model
+        )
 
     def account_at(self, seq: int) -> CacheAccount:
         """Return the account of the calls around event `seq`: of all, but in a very long session."""

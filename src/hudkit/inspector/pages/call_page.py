@@ -87,9 +87,8 @@ def _facts(
 ) -> HtmlElement:
     rows: list[tuple[str, Child]] = [("Event", f"{state.seq:,} of {record.last:,}"), ("At", day_and_time(state.time))]
     if call is not None:
-        used, limit = call.snapshot.used_tokens, call.snapshot.limit_tokens
-        percent = 100 * used / limit if used is not None and limit else None
-        rows.append(("Window in use", window_use(used, limit or 0, percent, frame.band)))
+        usage = record.usage_of(call, state)
+        rows.append(("Window in use", window_use(usage.used_tokens, usage.limit_tokens, usage.source, frame.band)))
         rows.append(("Model", call.snapshot.model or state.model))
     else:
         rows.append(("Band", band_label(frame.band)))

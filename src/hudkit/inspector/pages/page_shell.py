@@ -9,6 +9,8 @@ from hudkit.compose import Band
 from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.inspector.charts import share_bar
 from hudkit.inspector.links import page_link
+from hudkit.sections.document_builder import short_token_count
+from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS, Source
 from hudkit.web.elements import Child, classes, e, write
 from hudkit.web.page_answers import BASE_STYLE
 
@@ -118,18 +120,20 @@ def band_label(band: Band) -> HtmlElement:
     return e("span", e("span", BAND_SIGNS[band], aria_hidden="true"), f" {band.value}", class_=f"band {band.value}")
 
 
-def window_use(used: int | None, limit: int, percent: float | None, band: Band) -> HtmlElement:
-    """Return how full the window is: a bar, the per cent and the band."""
-    if used is None or percent is None:
+def window_use(used: int | None, limit: int, source: Source, band: Band) -> HtmlElement:
+    """Return how full the window is: a bar, the per cent and the band. A size that nobody said is marked."""
+    if used is None:
         return e("span", "not reported", class_="soft")
     bar = share_bar([("in use", f"band-{band.value}", min(used, limit))], limit)
+    doubt = source if source in UNCERTAIN_WINDOWS else ""
     return e(
         "span",
         bar,
-        e("span", f"{percent:.0f} %", class_="number"),
+        e("span", f"{100 * used / limit:.0f} %", class_="number"),
+        e("span", f"of {short_token_count(limit)} {doubt}", class_="soft") if doubt else None,
         band_label(band),
         class_="use",
-        title=f"{used:,} of {limit:,} tokens",
+        title=f"{used:,} of {limit:,} tokens{doubt and f' ({doubt})'}",
     )
 
 

@@ -78,7 +78,7 @@ def _row(row: SessionSummary) -> HtmlElement:
         e("td", day_and_time(row.last), data_name="Last active"),
         e("td", f"{row.calls:,}", class_="number", data_name="Calls"),
         e("td", f"{row.compactions:,}" if row.compactions else "–", class_="number", data_name="Compactions"),
-        e("td", window_use(row.used, row.limit, row.percent, row.band), data_name="Window in use"),
+        e("td", window_use(row.used, row.limit, row.source, row.band), data_name="Window in use"),
     )
 
 
