@@ -1,7 +1,7 @@
 """Sixty requests of a user to a real small model: whether the call that it makes records what was asked.
 
-These models make no call by themselves (the share that do is told), so the call is begun for them; they choose the
-tool, the operation and the arguments. What a refusal says is sent back once, and what the second call does is judged,
+These models make no call by themselves (0 of 60, three times), so the call is begun for them; they choose the tool,
+the operation and the arguments. What a refusal says is sent back once, and what the second call does is judged,
 too: it may mend, and it must not do harm.
 """
 
@@ -25,6 +25,9 @@ from hudkit.tools import DEFINITIONS, is_operation_name, reply, resolve_operatio
 from hudkit.tools.call_parsing import parse_call
 
 PROMPTS = Path(__file__).resolve().parents[1] / "tool_calls" / "prompts.md"
+DEVELOPMENT = PROMPTS.with_name("development.md")
+MODEL, WINDOW = "qwen2.5-coder-1.5b-instruct", 32_768
+"""As a host names the model, and its window."""
 BEGUN = '<tool_call>\n{"name": "'
 """The beginning of a call in Qwen's template."""
 MOST = 160
@@ -39,23 +42,6 @@ BASH: dict[str, Any] = {
         "required": ["command"],
     },
 }
-ITEMS: tuple[tuple[str, dict[str, str]], ...] = (
-    ("task.set", {"description": "Move the invoice export to the new billing service"}),
-    ("constraints.add", {"text": "Never write to the production database from a script"}),
-    ("constraints.add", {"text": "Keep the CSV column order as it is"}),
-    ("blockers.add", {"description": "No credentials for the staging bucket"}),
-    ("steps.add", {"description": "Map the old columns to the new fields"}),
-    ("steps.add", {"description": "Write the upload client"}),
-    ("steps.add", {"description": "Test with the accounts of March"}),
-    ("steps.add", {"description": "Delete the old cron job"}),
-    ("decisions.record", {"summary": "Amounts are stored as integer cents"}),
-    ("decisions.record", {"summary": "Retry a failed upload three times"}),
-    ("decisions.record", {"summary": "Use the queue of the platform team for exports"}),
-    ("errors.add", {"message": "upload_test.py: test_large_file times out"}),
-    ("notes.add", {"content": "The staging bucket is called acme-invoices-stg"}),
-    ("notes.add", {"content": "Old exports are kept for 90 days"}),
-    ("notes.add", {"content": "The finance contact is Marta"}),
-)
 _EVENT = re.compile(r"^@@ (?P<type>[\w.]+)(?: (?P<item>\w+))?(?:: (?P<words>.*))?$")
 
 
@@ -75,67 +61,103 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """What a call did: the verdict (`right`, `wrong`, `refused`), the call as the model wrote it, and the answer."""
+    """What a call did: the verdict, the call as the model wrote it, and the answer.
+
+    Verdicts are `right`, `refused`, `half` (what was recorded is right, and something that was asked for is missing)
+    and `wrong`.
+    """
 
     verdict: str
     written: str
     answer: str
 
 
-def requests() -> list[Request]:
-    """The sixty, in order."""
+def requests(file: Path = PROMPTS) -> list[Request]:
+    """The requests of a file, in order."""
     found = []
-    for part in PROMPTS.read_text("utf-8").split("== ")[1:]:
+    for part in file.read_text("utf-8").split("== ")[1:]:
         text, *lines = part.strip().splitlines()
         answers: list[list[Expected]] = [[]]
         for line in lines:
             if line == "@@ or":
                 answers.append([])
             else:
-                answers[-1].append(_expected(line))
+                answers[-1] += _expected(line)
         found.append(Request(text, tuple(map(tuple, answers))))
     return found
 
 
-def _expected(line: str) -> Expected:
+def _expected(line: str) -> list[Expected]:
     reads = line.startswith("@@ read ")
     match = _EVENT.match(line.replace("@@ read ", "@@ ", 1))
     assert match is not None, line
     words = [word.strip().casefold() for word in (match["words"] or "").split(",") if word.strip()]
-    return Expected(match["type"], tuple([match["item"]] if match["item"] else []) + tuple(words), reads)
+    item = (match["item"],) if match["item"] else ()
+    # A decision that replaces another is two events: the other's id stands in the one, its own words in the other.
+    if match["type"] == "decision.supersede" and item and words:
+        return [Expected("decision.supersede", item), Expected("decision.record", tuple(words))]
+    return [Expected(match["type"], (*item, *words), reads)]
 
 
-def measured(server: ModelServer) -> Iterator[tuple[Request, Attempt, Attempt | None, bool]]:
-    """Each request, what the model's call did, what its second call did after a refusal, and whether the model would
-    have made a call by itself."""
-    for request in requests():
+def session_items(file: Path = PROMPTS) -> list[tuple[str, str]]:
+    """What the session holds in which the requests are asked: operations and their texts, `* steps.add: …`."""
+    lines = [line for line in file.read_text("utf-8").splitlines() if line.startswith("* ")]
+    return [(operation, text) for operation, _, text in (line[2:].partition(": ") for line in lines)]
+
+
+def measured(
+    server: ModelServer, file: Path = PROMPTS, answers: Path | None = None
+) -> Iterator[tuple[Request, Attempt, Attempt | None]]:
+    """Each request, what the model's call did, and what its second call did after a refusal.
+
+    What the model wrote is kept in `answers`, a row a request, and not asked again where it is there.
+    """
+    rows = _read_rows(answers)
+    for request in requests(file):
         with repeatable_hud() as hud:
-            session = _session(hud)
+            session = _session(hud, session_items(file))
+            frame = session.frame(1_000, WINDOW, model=MODEL)
             messages = [
-                {"role": "system", "content": f"{SYSTEM}\n\n{session.frame().base}"},
+                {"role": "system", "content": f"{SYSTEM}\n\n{frame.base}"},
                 {"role": "user", "content": request.text},
             ]
             tools = [{"type": "function", "function": definition} for definition in (BASH, *DEFINITIONS)]
-            prompt = server.prompt(messages, tools)
-            unaided = server.complete(prompt, 8).lstrip().startswith("<tool_call>")
-            first, second = _asked(server, session, request, prompt), None
+            row = rows.get(request.text, [])
+            prompt = "" if len(row) > 1 else server.prompt(messages, tools)
+            written = row[0] if row else _written(server, prompt)
+            first, second, again = judged(session, request, written), None, ""
             if first.verdict == "refused":
                 told = f"{first.written}\n</tool_call><|im_end|>\n<|im_start|>user\n<tool_response>\n{first.answer}\n"
-                second = _asked(
-                    server, session, request, f"{prompt}{told}</tool_response><|im_end|>\n<|im_start|>assistant\n"
-                )
-            yield request, first, second, unaided
+                told += "</tool_response><|im_end|>\n<|im_start|>assistant\n"
+                again = row[1] if len(row) > 1 and row[1] else _written(server, prompt + told)
+                second = judged(session, request, again)
+            if answers is not None and len(row) < 2:
+                with answers.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps([request.text, written, again], ensure_ascii=False) + "\n")
+            yield request, first, second
 
 
-def _session(hud: Hud) -> HudSession:
+def _read_rows(file: Path | None) -> dict[str, list[str]]:
+    """By request, what the model wrote first, and after a refusal (empty without one)."""
+    if file is None or not file.exists():
+        return {}
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    return {text: written for text, *written in rows}
+
+
+def _session(hud: Hud, items: Sequence[tuple[str, str]]) -> HudSession:
     session = hud.session("requests")
-    for operation, args in ITEMS:
-        session.call(operation, args)
+    for operation, text in items:
+        assert session.tool("hud", {"operation": operation, "text": text}).startswith(("Added", "Set", "Recorded"))
     return session
 
 
-def _asked(server: ModelServer, session: HudSession, request: Request, prompt: str) -> Attempt:
-    written = BEGUN + server.complete(prompt + BEGUN, MOST, ("</tool_call>", "<|im_end|>")).strip()
+def _written(server: ModelServer, prompt: str) -> str:
+    return BEGUN + server.complete(prompt + BEGUN, MOST, ("</tool_call>", "<|im_end|>")).strip()
+
+
+def judged(session: HudSession, request: Request, written: str) -> Attempt:
+    """What a call does that the model has written."""
     before = session.state.seq
     try:
         call = json.loads(written.removeprefix("<tool_call>"))
@@ -149,11 +171,13 @@ def _asked(server: ModelServer, session: HudSession, request: Request, prompt: s
     if not told.ok:
         return Attempt("refused", written, told.text)
     events = [event for event in session.events() if event.seq > before and event.origin == "agent"]
-    fits = any(_fits(answer, events, routed[1]) for answer in request.answers)
+    left = [_missing(answer, events, routed[1]) for answer in request.answers]
+    if [] in left:
+        return Attempt("right", written, told.text)
     named = resolve_operation(*parse_call(routed[1]))
-    if not fits and not events and named is not None and named.writes:
+    if not events and named is not None and named.writes:
         return Attempt("refused", written, told.text)  # nothing was recorded, and the answer says so
-    return Attempt("right" if fits else "wrong", written, told.text)
+    return Attempt("half" if any(left) else "wrong", written, told.text)
 
 
 def _routed(name: str, arguments: Any) -> tuple[str, Any] | None:
@@ -165,32 +189,36 @@ def _routed(name: str, arguments: Any) -> tuple[str, Any] | None:
     return None
 
 
-def _fits(answer: Sequence[Expected], events: Sequence[Event], arguments: Mapping[str, Any]) -> bool:
-    """Whether a call did all that was asked, and nothing else."""
+def _missing(
+    answer: Sequence[Expected], events: Sequence[Event], arguments: Mapping[str, Any]
+) -> list[Expected] | None:
+    """What a call did not do of all that was asked; `None` where it did something else, or nothing of it."""
     if all(one.reads for one in answer):
         named = resolve_operation(*parse_call(arguments))
         told = json.dumps(arguments, ensure_ascii=False).casefold()
-        return not events and any(
+        is_read = not events and any(
             named is not None and named.name == one.type and all(word in told for word in one.words) for one in answer
         )
+        return [] if is_read else None
     left = [
         (event.type, json.dumps(msgspec.to_builtins(event.payload), ensure_ascii=False).casefold())
         for event in events
     ]
+    missing = []
     for one in answer:
         match = next((e for e in left if e[0] == one.type and all(word in e[1] for word in one.words)), None)
         if match is None:
-            return False
-        left.remove(match)
-    return not left
+            missing.append(one)
+        else:
+            left.remove(match)
+    return None if left or len(missing) == len(answer) else missing
 
 
-def table(server: ModelServer) -> Counter[str]:
-    """How many of the sixty calls were right, wrong, refused, mended by the refusal's words, and made unaided."""
+def table(server: ModelServer, file: Path = PROMPTS, answers: Path | None = None) -> Counter[str]:
+    """How many of the calls were right, half, wrong and refused, and what the second call after a refusal was."""
     counts: Counter[str] = Counter()
-    for _, first, second, unaided in measured(server):
+    for _, first, second in measured(server, file, answers):
         counts[first.verdict] += 1
-        counts["unaided"] += unaided
         if second is not None:
             counts[f"second {second.verdict}"] += 1
     return counts
