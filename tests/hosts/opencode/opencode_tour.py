@@ -118,8 +118,9 @@ def compact(host: OpenCode) -> None:
 # -- what the model answers ----------------------------------------------------------------------------------------
 
 
-def hud(operation: str, **args: str) -> ScriptedCall:
-    return ScriptedCall("hud", {"tool": operation, "args": args})
+def hud(operation: str, text: str) -> ScriptedCall:
+    """A call as the tool's definition shows it."""
+    return ScriptedCall("hud", {"operation": operation, "text": text})
 
 
 def work(project: Path) -> tuple[ScriptedReply, ...]:
@@ -132,15 +133,15 @@ def work(project: Path) -> tuple[ScriptedReply, ...]:
     }
     return (
         uses(
-            hud("task.set", description="Make the test of slug() pass"),
-            hud("constraints.add", text="No new dependencies"),
+            hud("task.set", "Make the test of slug() pass"),
+            hud("constraints.add", "No new dependencies"),
         ),
         uses(ScriptedCall("read", {"filePath": str(project / "slug.py")}), test),
         uses(
-            hud("decisions.record", summary="Split and join: a regex would drop dots"),
+            hud("decisions.record", "Split and join: a regex would drop dots"),
             ScriptedCall("edit", edit),
         ),
-        uses(test, hud("steps.add", description="The sitemap makes its own slugs: use slug()")),
+        uses(test, hud("steps.add", "The sitemap makes its own slugs: use slug()")),
         says("The test passes. The sitemap is next."),
     )
 
