@@ -164,6 +164,12 @@ _ITEM_NAMES = frozenset(
 _QUERY_NAMES = frozenset(("query", "q", "words"))
 _DETAIL_NAMES = frozenset(["details", "detail", "reason", "why", "rationale", "because", "explanation"])
 _LONGER_NAMES = frozenset(["description", "content", "text", "body", "context"])
+_EMPHASIS = frozenset(
+    ("active", "always", "enabled", "important", "mandatory", "must", "permanent", "persistent", "pinned", "required")
+)
+"""Marks that say no more of a new entry than that it holds: `{"rule": "…", "must": true}`."""
+_SCHEMA_TYPES = ("string", "text", "str")
+"""A value of `type` that a model copied from the definition, where it says nothing of the entry."""
 _SHOWN_AS_TEXT = ("content", "description", "summary", "text", "message")
 _ID = re.compile(r"[a-z]{0,3}-?\d+")
 _JOINED = " — "
@@ -231,6 +237,8 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
     ):
         _place(others, placed, target, names)
     _place_details(operation, others, placed, text)
+    if text in placed and not item:
+        others = {name: value for name, value in others.items() if not _says_nothing(name, value)}
     if operation.name.endswith(".list"):
         # A list shows all of them, also those that were asked for.
         others = {name: value for name, value in others.items() if name not in (*_QUERY_NAMES, "text")}
@@ -244,6 +252,10 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
         # Neither do words of the text itself.
         del others["item"]
     return {**{name: _plain(value) for name, value in placed.items()}, **others}
+
+
+def _says_nothing(name: str, value: Any) -> bool:
+    return (name in _EMPHASIS and value is True) or (name == "type" and value in _SCHEMA_TYPES)
 
 
 def _is_part(value: Any, text: Any) -> bool:
@@ -265,8 +277,15 @@ def _place(others: dict[str, Any], placed: dict[str, Any], target: str, names: f
 def _place_details(
     operation: Operation | OperationAlias, others: dict[str, Any], placed: dict[str, Any], text: str
 ) -> None:
-    """Put the reason where the operation takes one; else behind the text, so that it is not lost."""
+    """Put the reason where the operation takes one; else behind the text, so that it is not lost.
+
+    A reason alone is the text: a model that was asked to record something with its reason writes both in one.
+    """
     fields = operation.arguments.__struct_fields__
+    given = [*placed, *others]
+    if operation.writes and text and len(given) == 1 and given[0] in _DETAIL_NAMES:
+        placed[text] = placed.pop(given[0], None) or others.pop(given[0])
+        return
     # Beside a summary, a description is what it says beyond it.
     names = _DETAIL_NAMES | (_LONGER_NAMES if "details" in fields and text in placed else frozenset())
     names_given = [name for name in others if name in names]
