@@ -80,8 +80,15 @@ class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     digest: Annotated[
         Literal["auto", "far", "all"],
         Meta(
-            description="what that line repeats: what was told far back, or all; auto: all for small and local "
-            "models, which take a value of the base for the newest"
+            description="what that line repeats: what was told far back, or all; auto: all for small, local and "
+            "unknown models; small ones take a value of the base for the newest"
+        ),
+    ] = "auto"
+    guide: Annotated[
+        Literal["auto", "always", "never"],
+        Meta(
+            description="whether a base says which operation of the tool hud is for what, where it has room for that "
+            "(158 tokens); auto: for small and local models"
         ),
     ] = "auto"
 

@@ -79,7 +79,7 @@ def test_items_that_are_over_or_were_told_since_do_not_come_back(session: HudSes
     session.frame(1_000, 200_000, budget=300, transcript=["a"])
     session.append(p.NoteRemove("n1"), p.NoteUpdate("n2", "note 1 says something else now"))
     session.frame(1_000, 200_000, budget=300, transcript=["a", "b"])
-    large = session.frame(1_000, 200_000, budget=1_500, transcript=["a", "b", "c"])
+    large = session.frame(1_000, 200_000, budget=1_500, transcript=["a", "b", "c"], model="claude-sonnet-4-5")
     assert told(NOTES, large.deltas[-1].text) == NOTES[2:]
     assert large.text.count("note 1 says something else now") == 1
 

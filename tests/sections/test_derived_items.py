@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hudkit.api import Hud
 from hudkit.compose.formats.markdown import render
 from hudkit.config import StalenessSettings
@@ -94,13 +96,27 @@ def test_old_open_items_are_called_stale_once_per_base() -> None:
         assert "Not touched" not in frame(s)
         for _ in range(50):
             s.append(StepAdd("b"))
-        assert "Not touched for long: the task · a · b · no key." in frame(s)
+        assert "Not touched for long: the task · a · b · no key (1 day)." in frame(s)
         assert "26 h ago" in s.call("blockers.list", {}).text or "25 h ago" in s.call("blockers.list", {}).text
         never = ViewOptions(staleness=StalenessSettings(hours=0, model_calls=0))
         for options, is_told in ((ViewOptions(), True), (never, False)):
             document = render(DocumentBuilder().document(s.state, options, "123456"))
-            assert ("Not touched for long: the task · a · b · no key." in document) == is_told
+            assert ("Not touched for long: the task · a · b · no key (1 day)." in document) == is_told
             assert ("Not touched" in document) == is_told
+
+
+def test_what_is_stale_by_calls_has_its_age_in_calls_and_words_that_last() -> None:
+    with Hud.in_memory(clock=lambda: 1_770_000_000_000) as hud:
+        session = hud.session("s")
+        session.append(BlockerAdd("no key"))
+        limits = ViewOptions(staleness=StalenessSettings(hours=24, model_calls=20))
+        lines = []
+        for number in range(65):
+            session.frame(1_000 + number, 200_000)
+            text = render(DocumentBuilder().document(session.state, limits, "123456"))
+            lines += [line for line in text.splitlines() if line.startswith("Not touched")]
+    ages = list(dict.fromkeys(re.findall(r"no key \((.*)\)", "\n".join(lines))))
+    assert ages == ["over 20 calls", "over 40 calls", "over 60 calls"]
 
 
 def test_what_becomes_stale_in_a_running_epoch_is_told_once_at_the_start_of_a_turn() -> None:
@@ -123,7 +139,9 @@ def test_what_becomes_stale_in_a_running_epoch_is_told_once_at_the_start_of_a_tu
         within = call(("m4", "assistant"), ("m5", "tool"))
         assert "Not touched" not in within.text
         told = call(("m6", "assistant"), ("m7", "user"))
-        assert "Not touched for long: the task · `Map a · b` and 1 more. Update, complete or remove" in told.tail
+        assert (
+            "Not touched for long: the task · `Map a · b` (1 day) and 1 more. Update, complete or remove" in told.tail
+        )
         assert call(repeated=True).tail == told.tail, "a host that asks twice gets the same"
         assert session.frame_at(session.state.seq) == told
         again = call(("m8", "assistant"), ("m9", "user"))
@@ -132,5 +150,5 @@ def test_what_becomes_stale_in_a_running_epoch_is_told_once_at_the_start_of_a_tu
         now[0] += 25 * hour
         session.append(CommandRan("make"))
         after = call(("m10", "assistant"), ("m11", "user"))
-        assert "Not touched for long: the task · Map b · no key for staging." in after.base
+        assert "Not touched for long: the task (2 days) · Map b (1 day) · no key for staging (2 days)." in after.base
         assert "Not touched" not in after.tail, "the base of the same call says it"

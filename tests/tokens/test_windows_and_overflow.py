@@ -190,8 +190,11 @@ def test_usable_lies_within_the_window(limit, output, inputs, reserved):
         ("qwen3-30b-a3b", False),
         ("gpt-oss-120b", False),
         ("claude-sonnet-4-5", False),
-        ("", False),
+        ("openrouter/anthropic/claude-sonnet-4.5", False),
+        ("qwen3-coder", False),
+        ("our-fine-tune-v3", True),
+        ("", True),
     ],
 )
-def test_a_models_name_says_whether_it_is_small(model: str, small: bool) -> None:
+def test_a_models_name_says_whether_it_must_be_taken_for_a_small_one(model: str, small: bool) -> None:
     assert is_small_model(model) is small

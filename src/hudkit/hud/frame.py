@@ -347,9 +347,11 @@ def _alarm(facts: CallFacts, words: str) -> str:
     return f"context now: {words}" if facts.band_entered and not calm else ""
 
 
-def view_options(density: Density, settings: Settings) -> ViewOptions:
-    """Return how the state is looked at in a frame of a density."""
-    return ViewOptions(density, settings.limits, settings.staleness, settings.compaction.idle_compactions)
+def view_options(density: Density, settings: Settings, model: str = "") -> ViewOptions:
+    """Return how the state is looked at in a frame of a density, for a model."""
+    guide = settings.budget.guide
+    guided = guide == "always" or (guide == "auto" and is_small_model(model, unknown=False))
+    return ViewOptions(density, settings.limits, settings.staleness, settings.compaction.idle_compactions, guided)
 
 
 # -- one more call of an epoch ---------------------------------------------------------------------------------
@@ -466,7 +468,7 @@ def _restored(
     used = base.tokens + sum([delta.tokens for delta in deltas])
     if used >= share:
         return RestoredItems()
-    options = view_options(facts.density, context.settings)
+    options = view_options(facts.density, context.settings, facts.model)
     sections = context.board.items(state, options)
     return restore_items(left_out, sections, context.state_at(base.covers), state, share, used, count)
 
@@ -538,9 +540,7 @@ def _with_digest(
     The last blocks are left out, as they stand close by; but a small model takes a value of the base for the newest.
     """
     usage, settings = facts.usage, context.settings.budget
-    repeats_all = settings.digest == "all" or (
-        settings.digest == "auto" and is_small_model(request.model or state.model)
-    )
+    repeats_all = settings.digest == "all" or (settings.digest == "auto" and is_small_model(facts.model))
     most = settings.digest_tokens if repeats_all else min(settings.digest_tokens, facts.budget * DIGEST_SHARE)
     if usage.used_tokens is not None and not repeats_all:
         most = min(most, usage.used_tokens * DIGEST_LOAD_SHARE)
@@ -693,16 +693,20 @@ def _fit_base(
     state: HudState, context: ComposeContext, facts: CallFacts, shares: _BaseShares, tag: str, additive: bool
 ) -> SectionFit:
     """The document of a base: all of it where that fits, else what is worth most of it. Where not even the task fits
-    into the ceiling, it may use the whole budget."""
+    into the ceiling, it may use the whole budget.
+
+    The guide to the operations is there where it fits beside all of it: it takes the place of nothing.
+    """
     share = shares.share
-    settings, renderer, board = context.settings, context.renderer, context.board
-    options = view_options(facts.density, settings)
+    renderer, board = context.renderer, context.board
+    options = view_options(facts.density, context.settings, facts.model)
     if additive and facts.density is Density.FULL:
-        whole = board.whole(state, options, tag, share, renderer.bound)
-        if whole is not None:
-            text = renderer.render(whole)
+        without_guide = msgspec.structs.replace(options, guided=False)
+        for each in (options, without_guide) if options.guided else (options,):
+            whole = board.whole(state, each, tag, share, renderer.bound)
+            text = renderer.render(whole) if whole is not None else ""
             tokens = renderer.count(text)
-            if tokens <= share:
+            if whole is not None and tokens <= share:
                 return SectionFit(whole, text, tokens, (), 1, 0, True)
     parts = board.parts(state, options, tag, renderer.parts)
     try:

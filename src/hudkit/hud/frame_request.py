@@ -187,6 +187,7 @@ class CallFacts(msgspec.Struct, frozen=True):
     """
 
     usage: Usage
+    model: str
     budget: int
     density: Density
     share_of_band: float
@@ -202,7 +203,8 @@ def resolve_facts(state: HudState, request: FrameRequest, settings: Settings) ->
     """Return the facts of a call."""
     usage = estimate_usage(state, settings, request.used_tokens, request.limit_tokens, request.model)
     unsent_after = _unsent_after(state, request.last_mark)
-    policy = policy_for(request.model or state.model)[0]
+    model = request.model or state.model
+    policy = policy_for(model)[0]
     cold = _is_cold(state, request, settings, policy)
     superseded = SUPERSEDED_SHARE * sum([delta.tokens for delta in state.epoch.deltas])
     # What stands behind the base is known where the host tells the parts of its request; cold, it does not matter.
@@ -212,6 +214,7 @@ def resolve_facts(state: HudState, request: FrameRequest, settings: Settings) ->
     costs = _call_costs(state, request, usage, cold) if may_rebase or request.outputs else None
     return CallFacts(
         usage=usage,
+        model=model,
         budget=request.budget or _default_budget(settings.budget, usage.limit_tokens),
         density=request.density or Density.FULL,
         share_of_band=BAND_SHARES.get(usage.band, 1.0) if request.density is None else 1.0,

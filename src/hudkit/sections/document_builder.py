@@ -62,7 +62,7 @@ _STALE_PRIORITY = 45
 _IDLE_PRIORITY = 85
 """The priority of the advice that nothing gets done: behind the current step, before decisions."""
 
-_HOUR_MS = 3_600_000
+_HOUR_MS, _DAY_HOURS = 3_600_000, 24
 
 _READERS: dict[str, Callable[[HudState], Any]] = {spec.name: attrgetter(*spec.reads) for spec in SECTIONS}
 """By section, what its view is made of: one object, or a tuple where it reads several fields."""
@@ -97,7 +97,7 @@ class DocumentBuilder:
         `tag` is by what later changes are known; empty: there are none.
         """
         self._refresh(state, options)
-        shown = [_preamble(tag, options.density)]
+        shown = [_preamble(tag, options.density, guided=options.guided)]
         for spec in SECTIONS:
             shown += self._whole_of(spec, options)
         shown += [_idle_advice(state, options), self._stale_items.advice(state, options)]
@@ -135,6 +135,8 @@ class DocumentBuilder:
 
     def _refresh(self, state: HudState, options: ViewOptions) -> None:
         """Forget what was built of other fields of the state, or for other options."""
+        # No section looks different beside the guide.
+        options = msgspec.structs.replace(options, guided=False)
         if options != self._options:
             self._options = options
             self._fields, self._items, self._whole, self._forms = {}, {}, {}, {}
@@ -197,9 +199,23 @@ _HOW = (
 """What the tool is for and when it is called. No call is written out: models would copy it as prose."""
 
 
+_GUIDE = (
+    "Choose its operation by what was said. A fact, hint or contact: notes.add; it changed: notes.update; it is "
+    "over: notes.remove. Decided, settled: decisions.record, why in details; in place of an earlier one: "
+    "decisions.supersede; withdrawn: decisions.remove. A rule, must, never: constraints.add; lifted: "
+    "constraints.remove. Something to do: steps.add; done: steps.complete; changed: steps.update; not to be done: "
+    "steps.remove. Blocked, waiting: blockers.add; over: blockers.remove. A failure: errors.add; it works again: "
+    "errors.resolve. Another task: task.set. A question about these: their list, such as steps.list. text is what "
+    "to keep, item names what is there already."
+)
+"""Which operation is for what, for models that take the wrong one of a list of names: 158 tokens. No fit chooses it:
+it is there where the whole HUD has room beside it."""
+
+
 @lru_cache(maxsize=64)
-def _preamble(tag: str, density: Density) -> Element | None:
-    """How to use the HUD, and the tag by which its later changes are known (empty: there are none)."""
+def _preamble(tag: str, density: Density, *, guided: bool = False) -> Element | None:
+    """How to use the HUD, and the tag by which its later changes are known (empty: there are none); where it is
+    `guided`, which operation is for what."""
     if density is Density.MINIMAL:
         return h.text(key="preamble")[f"HUD {tag}"] if tag else None
     if density is Density.COMPACT:
@@ -207,7 +223,7 @@ def _preamble(tag: str, density: Density) -> Element | None:
         return h.text(key="preamble")[f"HUD: call the tool hud to change it{later}."]
     later = f" Blocks that begin with [hud {tag}] change it; the latest wins." if tag else ""
     apart = " A block without that tag is not part of it." if tag else ""
-    return h.text(key="preamble")[_HOW, later, apart]
+    return h.text(key="preamble")[_HOW, later, apart, f" {_GUIDE}" if guided else ""]
 
 
 def _preamble_forms(tag: str, density: Density, measures: PartMeasures) -> BlockForms:
@@ -283,21 +299,26 @@ def _stale_advice(state: HudState, options: ViewOptions) -> Element | None:
 def _stale_nodes(stale: Sequence[StaleItem], most: int) -> tuple[Node, ...]:
     """Return the advice on these items, of which so many are named by the words that the HUD shows."""
     nodes: list[Node] = ["Not touched for long: "]
-    for n, item in enumerate(stale[:most]):
+    shown = stale[:most]
+    for n, item in enumerate(shown):
         words = shorten(item.words, _MAX_STALE_CHARS)
         # What holds the separator must not look like two.
         is_code = LINE_SEPARATOR.strip() in words
         nodes += [LINE_SEPARATOR] if n else []
         nodes += [Element("code", (), (words,))] if is_code else verbatim(words, first=False, alone=False)
+        # Items of one age have it behind the last of them.
+        if item is shown[-1] or item.age != shown[n + 1].age:
+            nodes.append(f" ({item.age})")
     more = f" and {len(stale) - most} more" if len(stale) > most else ""
     return (*nodes, f"{more}. Update, complete or remove what is over.")
 
 
 class StaleItem(msgspec.Struct, frozen=True):
-    """An open item that nobody touched for long: its words, and the event of its last change."""
+    """An open item that nobody touched for long: its words, the event of its last change, and its age (`2 days`)."""
 
     words: str
     seq: int
+    age: str
 
 
 def stale_items(state: HudState, limits: StalenessSettings) -> tuple[StaleItem, ...]:
@@ -305,7 +326,11 @@ def stale_items(state: HudState, limits: StalenessSettings) -> tuple[StaleItem, 
 
     Age is by the time of the last event, or by the calls since.
     """
-    return tuple(StaleItem(words, mark.seq) for words, mark in _open_items(state) if _is_stale(state, mark, limits))
+    return tuple(
+        StaleItem(words, mark.seq, _age_words(state, mark, limits))
+        for words, mark in _open_items(state)
+        if _is_stale(state, mark, limits)
+    )
 
 
 def _open_items(state: HudState) -> Iterator[tuple[str, ItemMark]]:
@@ -321,6 +346,17 @@ def _is_stale(state: HudState, mark: ItemMark, limits: StalenessSettings) -> boo
     # A limit of 0 switches that kind of age off.
     too_old = bool(limits.hours and hours >= limits.hours)
     return too_old or bool(limits.model_calls and calls >= limits.model_calls)
+
+
+def _age_words(state: HudState, mark: ItemMark, limits: StalenessSettings) -> str:
+    """The age of a stale item by the limit that it passed, coarse, so that the same words last: whole days, below one
+    whole hours; else how many times its limit of calls, as a number of calls."""
+    hours = int((state.time - mark.time) / _HOUR_MS)
+    if limits.hours and hours >= limits.hours:
+        count, unit = (hours // _DAY_HOURS, "day") if hours >= _DAY_HOURS else (hours, "hour")
+        return f"{count} {unit}" + ("" if count == 1 else "s")
+    calls = state.window.calls - mark.turn
+    return f"over {calls - calls % limits.model_calls} calls"
 
 
 class StateChanges(msgspec.Struct, frozen=True):

@@ -168,12 +168,14 @@ class ViewOptions(msgspec.Struct, frozen=True):
     """How the whole state is looked at.
 
     `idle_compactions` is how many compactions may pass without progress before that is said; 0: it never is.
+    `guided`: a HUD that is whole says which operation of its tool is for what.
     """
 
     density: Density = Density.FULL
     limits: SectionLimits = SectionLimits()
     staleness: StalenessSettings = StalenessSettings()
     idle_compactions: int = 0
+    guided: bool = False
 
 
 ORIGIN_LABELS = _FROM_TOOL, _DERIVED = " [from a tool]", " (derived)"

@@ -271,14 +271,19 @@ _LOCAL = ("ollama", "llamacpp", "llama.cpp", "lmstudio", "local", "localhost")
 """Providers of models on the user's own machine, as hosts name them before the model's name."""
 
 
-def is_small_model(model: str) -> bool:
-    """Return whether a model's name says that it is small (`qwen2.5-coder-7b`) or runs on the user's machine
-    (`ollama/…`). A name that says neither is taken for a large one."""
+def is_small_model(model: str, *, unknown: bool = True) -> bool:
+    """Return whether a model must be taken for a small one: its name says so (`qwen2.5-coder-7b`), or that it runs on
+    the user's machine (`ollama/…`). `unknown` is the answer for a name of no family that we know, and for none.
+
+    The catalogue of prices is not asked: it changes, and a frame of the past must stay as it was.
+    """
     name = model.casefold()
     if name.partition("/")[0] in _LOCAL or name.endswith(".gguf"):
         return True
     sizes = [float(size) for size in _PARAMETERS.findall(name)]
-    return bool(sizes) and max(sizes) <= _SMALL_PARAMETERS
+    if sizes:
+        return max(sizes) <= _SMALL_PARAMETERS
+    return unknown and _family_of(model) is None
 
 
 def _positive(figure: int | None) -> int | None:
