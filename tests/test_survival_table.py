@@ -61,6 +61,7 @@ def _task(session: HudSession) -> None:
 
 KINDS = {
     "constraints": ("constraints.add", "text", "Never touch {}"),
+    "preferences": ("preferences.add", "text", "Likes {}"),
     "decisions": ("decisions.record", "summary", "Took {}"),
     "notes": ("notes.add", "content", "Saw {}"),
     "steps": ("steps.add", "description", "Build {}"),
@@ -69,7 +70,7 @@ KINDS = {
 }
 
 
-@row("constraints, decisions, notes, steps, blockers, open errors")
+@row("constraints, preferences, decisions, notes, steps, blockers, open errors")
 def _items(session: HudSession) -> None:
     for operation, name, words in KINDS.values():
         for n in range(9):
@@ -78,7 +79,7 @@ def _items(session: HudSession) -> None:
     compacted(session)
     assert {kind: getattr(session.state, kind) for kind in KINDS} == before
     shown = session.frame(used_tokens=20_000, limit_tokens=200_000, budget=300)
-    assert re.search(r"\+\d+( more)?: \w+\.list", shown.text)
+    assert re.search(r"\d+( more)?: (\w+\.list|hud snapshot)", shown.text)
     for operation, _, words in KINDS.values():
         said = session.call(operation.partition(".")[0] + ".list").text
         assert all(words.format(f"part {n}") in said for n in range(9)), operation

@@ -57,6 +57,7 @@ class SectionLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     blockers: Annotated[_Items, Meta(description="blockers shown at most")] = 1000
     steps: Annotated[_Items, Meta(description="steps shown at most")] = 1000
     constraints: Annotated[_Items, Meta(description="constraints shown at most")] = 1000
+    preferences: Annotated[_Items, Meta(description="preferences shown at most")] = 1000
     errors: Annotated[_Items, Meta(description="errors shown at most")] = 1000
     todos: Annotated[_Items, Meta(description="todos of the host shown at most")] = 1000
 

@@ -56,6 +56,7 @@ def test_the_keys_of_items_are_those_that_are_given() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| list: (.*) \|$", PAGE, re.MULTILINE))
     calls = {
         "constraints.add": {"text": "a"},
+        "preferences.add": {"text": "a"},
         "blockers.add": {"description": "a"},
         "steps.add": {"description": "a"},
         "decisions.record": {"summary": "a"},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from hudkit.api import Hud
 from hudkit.compose.formats.markdown import render
 from hudkit.config import StalenessSettings
@@ -16,13 +18,20 @@ from hudkit.log.payloads import (
     ConstraintAdd,
     ConstraintRemove,
     DecisionRecord,
+    DecisionRemove,
+    NoteAdd,
+    NoteRemove,
     PlanPoint,
     PlanSync,
+    PreferenceAdd,
+    PreferenceRemove,
+    StatementDoubt,
     StepAdd,
     TaskSet,
     TestsRan,
 )
 from hudkit.sections.document_builder import DocumentBuilder
+from hudkit.sections.notes import MAX_DERIVED_NOTES
 from hudkit.sections.section import ViewOptions
 
 
@@ -152,3 +161,71 @@ def test_what_becomes_stale_in_a_running_epoch_is_told_once_at_the_start_of_a_tu
         after = call(("m10", "assistant"), ("m11", "user"))
         assert "Not touched for long: the task (2 days) · Map b (1 day) · no key for staging (2 days)." in after.base
         assert "Not touched" not in after.tail, "the base of the same call says it"
+
+
+SECTIONS_OF_DERIVED = {
+    "constraints": (ConstraintAdd("never push", derived=True), "c1"),
+    "preferences": (PreferenceAdd("never push", derived=True), "p1"),
+    "decisions": (DecisionRecord("never push", derived=True), "d1"),
+    "notes": (NoteAdd("never push", derived=True), "n1"),
+}
+
+
+@pytest.mark.parametrize("section", SECTIONS_OF_DERIVED)
+def test_what_may_be_over_is_marked_leaves_with_the_next_base_and_comes_back_when_it_is_confirmed(section) -> None:
+    with Hud.in_memory() as hud:
+        s = hud.session("s")
+        item, id = SECTIONS_OF_DERIVED[section]
+        s.append(item, origin=Origin.USER)
+        assert "- never push (derived)" in s.frame(used_tokens=1000, limit_tokens=200_000).base
+        s.append(StatementDoubt(section, "never push", "push as you like"), origin=Origin.USER)
+        told = s.frame(used_tokens=1000, limit_tokens=200_000)
+        assert "never push (derived, may be over)" in told.deltas[-1].text
+        assert "derived, may be over" in s.call(f"{section}.list").text
+        assert "never push" not in frame(s)
+        s.call(f"{section}.confirm", {"id": id})
+        assert "- never push\n" in f"{frame(s)}\n"
+
+
+@pytest.mark.parametrize("section", SECTIONS_OF_DERIVED)
+def test_an_exception_is_shown_with_the_item_and_the_item_stays(section) -> None:
+    with Hud.in_memory() as hud:
+        s = hud.session("s")
+        s.append(SECTIONS_OF_DERIVED[section][0], origin=Origin.USER)
+        s.append(StatementDoubt(section, "never push", "For now you may push", suspended=True), origin=Origin.USER)
+        assert "- never push (derived, but: For now you may push)" in frame(s)
+
+
+def test_what_was_recorded_on_purpose_is_not_doubted_by_plain_words() -> None:
+    with Hud.in_memory() as hud:
+        s = hud.session("s")
+        s.call("preferences.add", {"text": "short answers"})
+        s.append(StatementDoubt("preferences", "short answers", "write more"), origin=Origin.USER)
+        assert "- short answers\n" in frame(s)
+
+
+@pytest.mark.parametrize("section", SECTIONS_OF_DERIVED)
+def test_a_derived_item_that_was_removed_by_hand_is_not_derived_again_and_one_that_words_end_is(section) -> None:
+    with Hud.in_memory() as hud:
+        s = hud.session("s")
+        item = SECTIONS_OF_DERIVED[section][0]
+        gone = {
+            "constraints": ConstraintRemove("", "never push", derived=True),
+            "preferences": PreferenceRemove("", "never push", derived=True),
+            "decisions": DecisionRemove("", "never push", derived=True),
+            "notes": NoteRemove("", "never push", derived=True),
+        }[section]
+        s.append(item, gone, item, origin=Origin.USER)
+        assert [one.words for one in getattr(s.state, section)] == ["never push"]
+        s.call(f"{section}.remove", {"id": "never push"})
+        s.append(item, origin=Origin.USER)
+        assert not getattr(s.state, section)
+
+
+def test_facts_that_were_read_from_words_are_bounded_and_never_push_out_a_note_of_the_agent() -> None:
+    with Hud.in_memory() as hud:
+        s = hud.session("s")
+        s.call("notes.add", {"content": "found by work"})
+        s.append(*(NoteAdd(f"fact {n}", derived=True) for n in range(MAX_DERIVED_NOTES + 3)), origin=Origin.USER)
+        texts = [note.content for note in s.state.notes]
+        assert texts[:2] == ["found by work", "fact 3"] and len(texts) == MAX_DERIVED_NOTES + 1

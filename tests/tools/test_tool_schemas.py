@@ -90,7 +90,8 @@ def test_all_but_rare_operations_stand_in_a_definition_and_in_that_of_hud_those_
     hud, memory = (one["parameters"]["properties"]["operation"]["enum"] for one in DEFINITIONS)
     rare = {
         "children", "compare", "export", "import", "files.open", "files.close", "files.edit", "update", "clear",
-        "task.update", "task.clear", "steps.reorder", "recent.list", "subagents.list",
+        "task.update", "task.clear", "steps.reorder", "recent.list", "subagents.list", "preferences.remove",
+        "preferences.list",
     }  # fmt: skip
     assert {
         name for name in set(OPERATIONS) - {*hud, *memory} if not re.search(r"^(sections|project)\.|\.confirm$", name)

@@ -94,7 +94,7 @@ MAX_UNSHOWN = 40
 _MIN_UNSHOWN_PRIORITY = 61
 """The least priority of such an item: notes and what was decided are above it."""
 
-_ENDING = ("constraints", "decisions", "steps", "blockers", "errors", "notes", "todos")
+_ENDING = ("constraints", "preferences", "decisions", "steps", "blockers", "errors", "notes", "todos")
 """Sections whose items end; files are left rather than ended."""
 
 _ENDING_SECTIONS = tuple(section for section in SECTIONS if section.name in _ENDING)

@@ -16,6 +16,8 @@ sequence number. Fields that several types share:
 - `taken_from` (stored as `taken`): the id of the session from which the item was taken up, where the agent resumed
   earlier work.
 - `source`: the words in which a derived item was read.
+- `sentence`: the whole sentence from which ingest read an item; `form` is what the sentence was taken for (`order`,
+  `limit`, `preference`, `answer` …), which says why it was taken.
 
 Source of the first nineteen types: seed document 001; the others: the project's design.
 """
@@ -71,6 +73,8 @@ class ConstraintAdd(Payload, frozen=True, tag="constraint.add"):
     derived: bool = False
     source: str = ""
     taken_from: str = msgspec.field(default="", name="taken")
+    sentence: str = ""
+    form: str = ""
 
 
 class ConstraintRemove(Payload, frozen=True, tag="constraint.remove"):
@@ -83,6 +87,7 @@ class ConstraintRemove(Payload, frozen=True, tag="constraint.remove"):
     id: str
     text: str = ""
     derived: bool = False
+    sentence: str = ""
 
 
 class ConstraintConfirm(Payload, frozen=True, tag="constraint.confirm"):
@@ -90,6 +95,41 @@ class ConstraintConfirm(Payload, frozen=True, tag="constraint.confirm"):
 
     Written by the agent or a user.
     """
+
+    id: str
+
+
+# -- preferences -----------------------------------------------------------------------------------------------
+
+
+class PreferenceAdd(Payload, frozen=True, tag="preference.add"):
+    """How the user likes things done: how to answer, to write, to work.
+
+    Written by the agent (`preferences.add`), a user, or ingest, which reads preferences out of the user's messages.
+    """
+
+    text: str
+    id: str = ""
+    derived: bool = False
+    taken_from: str = msgspec.field(default="", name="taken")
+    sentence: str = ""
+    form: str = ""
+
+
+class PreferenceRemove(Payload, frozen=True, tag="preference.remove"):
+    """The preference with this `id`, or without one with this `text`, holds no longer.
+
+    Written by the agent, a user, or ingest where the user says something else (`derived`); it may be stated again.
+    """
+
+    id: str
+    text: str = ""
+    derived: bool = False
+    sentence: str = ""
+
+
+class PreferenceConfirm(Payload, frozen=True, tag="preference.confirm"):
+    """A derived preference was right: from now on it counts like one that was recorded."""
 
     id: str
 
@@ -109,6 +149,8 @@ class DecisionRecord(Payload, frozen=True, tag="decision.record"):
     derived: bool = False
     replaces: tuple[str, ...] = ()
     taken_from: str = msgspec.field(default="", name="taken")
+    sentence: str = ""
+    form: str = ""
 
 
 class DecisionConfirm(Payload, frozen=True, tag="decision.confirm"):
@@ -118,9 +160,15 @@ class DecisionConfirm(Payload, frozen=True, tag="decision.confirm"):
 
 
 class DecisionRemove(Payload, frozen=True, tag="decision.remove"):
-    """Decision `id` no longer holds, and nothing replaces it. Written by the agent or a user."""
+    """The decision with this `id`, or without one with this `summary`, no longer holds, and nothing replaces it.
+
+    Written by the agent, a user, or ingest where a message says so (`derived`).
+    """
 
     id: str
+    summary: str = ""
+    derived: bool = False
+    sentence: str = ""
 
 
 class DecisionSupersede(Payload, frozen=True, tag="decision.supersede"):
@@ -134,11 +182,17 @@ class DecisionSupersede(Payload, frozen=True, tag="decision.supersede"):
 
 
 class NoteAdd(Payload, frozen=True, tag="note.add"):
-    """A fact that the agent wants to keep. Written by the agent (`notes.add`) or a user."""
+    """A fact that the agent wants to keep, or that the user stated as one (`derived`).
+
+    Written by the agent (`notes.add`), a user, or ingest, which reads plain facts out of the user's messages.
+    """
 
     content: str
     id: str = ""
     taken_from: str = msgspec.field(default="", name="taken")
+    derived: bool = False
+    sentence: str = ""
+    form: str = ""
 
 
 class NoteUpdate(Payload, frozen=True, tag="note.update"):
@@ -149,9 +203,37 @@ class NoteUpdate(Payload, frozen=True, tag="note.update"):
 
 
 class NoteRemove(Payload, frozen=True, tag="note.remove"):
-    """Note `id` is no longer needed. Written by the agent or a user."""
+    """The note with this `id`, or without one with this `content`, is no longer needed.
+
+    Written by the agent, a user, or ingest where the user states another value (`derived`).
+    """
 
     id: str
+    content: str = ""
+    derived: bool = False
+    sentence: str = ""
+
+
+class NoteConfirm(Payload, frozen=True, tag="note.confirm"):
+    """A derived note was right. Written by the agent or a user."""
+
+    id: str
+
+
+# -- doubts ----------------------------------------------------------------------------------------------------
+
+
+class StatementDoubt(Payload, frozen=True, tag="statement.doubt"):
+    """The sentence `by` speaks against the derived item of a `section` with this `text`; whether it ends it is open.
+
+    The item is marked, and leaves with the next base unless somebody confirms it. A `suspended` one holds, but not in
+    the case that the sentence names, and stays. Written by ingest.
+    """
+
+    section: Literal["constraints", "preferences", "decisions", "notes"]
+    text: str
+    by: str = ""
+    suspended: bool = False
 
 
 # -- files -----------------------------------------------------------------------------------------------------

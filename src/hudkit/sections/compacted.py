@@ -31,7 +31,7 @@ SUMMARY_CHARS = {Density.FULL: 500, Density.COMPACT: 500, Density.MINIMAL: 200}
 
 _PRIORITY = 15
 
-_LISTS = ("constraints", "blockers", "decisions", "errors", "notes")
+_LISTS = ("constraints", "preferences", "blockers", "decisions", "errors", "notes")
 """The sections whose items the summary is not to repeat, beside the task, the todos and the steps."""
 
 _MIN_LINE = 12
@@ -44,7 +44,7 @@ _MAX_ROW = 200
 
 _MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?|^>\s*")
 _LABEL = re.compile(
-    r"^(?:task|goal|decision|decided|constraint|rule|blocker|step|next step|todo|note|error)s?:\s+", re.I
+    r"^(?:task|goal|decision|decided|constraint|rule|preference|blocker|step|next step|todo|note|error)s?:\s+", re.I
 )
 _HEADING = re.compile(r"^#{1,6}\s+(?=\S)|^\*\*(?=[^*]+:?\*\*:?$)|^\d{1,2}\.\s+(?=[A-Z][A-Za-z, ]{2,40}:$)")
 """How a heading begins in a summary: number signs, a line in bold, or a number before a title and a colon."""

@@ -6,20 +6,28 @@ import re
 from collections.abc import Iterator
 
 from hudkit.log.event import Event, Origin
-from hudkit.log.payloads import ConstraintAdd, ConstraintConfirm, ConstraintRemove, SectionClear, SectionReplace
+from hudkit.log.payloads import (
+    ConstraintAdd,
+    ConstraintConfirm,
+    ConstraintRemove,
+    SectionClear,
+    SectionReplace,
+    StatementDoubt,
+)
 from hudkit.sections.items import (
     ItemList,
     SectionItem,
     add_item,
     clear_items,
     confirm_item,
+    doubt_item,
     mark_of,
     may_derive,
     remember_refused,
     remove_item,
     replace_texts,
 )
-from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, derived_label
 
 _FROM_TOOL = 65
 """The priority of a rule that a tool's output said: that of a note."""
@@ -31,11 +39,16 @@ _MIN_WORDS = 3
 
 
 class Constraint(SectionItem, frozen=True, omit_defaults=True):
-    """A rule; a `derived` one was read from plain words, and `source` tells where it stands."""
+    """A rule; a `derived` one was read from plain words, and `source` tells where it stands.
+
+    `doubt` is a later sentence against it; it names an exception where the rule is `suspended`.
+    """
 
     text: str = ""
     derived: bool = False
     source: str = ""
+    doubt: str = ""
+    suspended: bool = False
 
     @property
     def words(self) -> str:
@@ -71,6 +84,8 @@ def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
             return after if derived else remember_refused(constraints, after)
         case ConstraintConfirm(id=id):
             return confirm_item(constraints, id, event)
+        case StatementDoubt(section="constraints", text=text, by=by, suspended=suspended):
+            return doubt_item(constraints, text, by, suspended)
         case SectionReplace(section="constraints", values=values):
             after = replace_texts(constraints, "c", values, lambda text: Constraint("", mark_of(event), text))
             return remember_refused(constraints, after)
@@ -100,23 +115,22 @@ def _contains(stated: str, derived: str) -> bool:
     return derived in stated and derived.count(" ") > _MIN_WORDS
 
 
-def _label(rule: Constraint) -> str:
-    return origin_label(rule.mark.origin, rule.derived)
-
-
 def _items(constraints: ConstraintsState) -> Iterator[ShownItem]:
     for rule in constraints.items:
+        # What may be over leaves with the next base.
+        if rule.doubt and not rule.suspended:
+            continue
         # What a tool's output says is nobody's rule until somebody confirms it.
         priority = _FROM_TOOL if rule.mark.origin is Origin.TOOL else None
-        yield ShownItem(rule.id, rule.text, label=_label(rule), priority=priority)
+        yield ShownItem(rule.id, rule.text, label=derived_label(rule), priority=priority)
 
 
 def _rows(constraints: ConstraintsState) -> tuple[KeyedRow, ...]:
-    return tuple(KeyedRow(rule.id, rule.text + _label(rule)) for rule in constraints.items)
+    return tuple(KeyedRow(rule.id, rule.text + derived_label(rule)) for rule in constraints.items)
 
 
 LOGIC = SectionLogic(
-    handles=(ConstraintAdd, ConstraintRemove, ConstraintConfirm, SectionReplace, SectionClear),
+    handles=(ConstraintAdd, ConstraintRemove, ConstraintConfirm, StatementDoubt, SectionReplace, SectionClear),
     reduce=_reduce,
     items=_items,
     rows=_rows,

@@ -15,6 +15,7 @@ from hudkit.log.payloads import (
     DecisionSupersede,
     SectionClear,
     SectionReplace,
+    StatementDoubt,
 )
 from hudkit.sections.items import (
     ItemList,
@@ -22,13 +23,14 @@ from hudkit.sections.items import (
     add_item,
     clear_items,
     confirm_item,
+    doubt_item,
     mark_of,
     may_derive,
     remember_refused,
     remove_item,
     replace_texts,
 )
-from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label
+from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, derived_label
 
 _MAX_SUPERSEDED = 50
 """Superseded decisions of which it is remembered what replaced them: more than one delta tells."""
@@ -42,11 +44,16 @@ and nobody may have said that they are over."""
 
 
 class Decision(SectionItem, frozen=True, omit_defaults=True):
-    """What was decided (`summary`) and why (`details`); a `derived` one was read from plain words."""
+    """What was decided (`summary`) and why (`details`); a `derived` one was read from plain words.
+
+    `doubt` is a later sentence against it; it names an exception where the decision is `suspended`.
+    """
 
     summary: str = ""
     details: str = ""
     derived: bool = False
+    doubt: str = ""
+    suspended: bool = False
 
     @property
     def words(self) -> str:
@@ -78,13 +85,20 @@ def _reduce(decisions: DecisionsState, event: Event) -> DecisionsState:
             decisions = add_item(decisions, "d", Decision(id, mark_of(event), summary, details, derived))
             new = decisions.find(summary)
             return _note_superseded(decisions, olds, new.id if new else "")
-        case DecisionRemove(id=id):
-            return remember_refused(decisions, remove_item(decisions, id))
+        case DecisionRemove(id=id, summary=summary, derived=derived):
+            gone = decisions.get(id) if id else decisions.find(summary)
+            if gone is None:
+                return decisions
+            after = remove_item(decisions, gone.id)
+            # What a sentence takes back may be decided again; what a person removes may not be derived again.
+            return after if derived else remember_refused(decisions, after)
         case DecisionSupersede(id=id, by=by):
             # Not refused: what was superseded may be decided again.
             return _note_superseded(remove_item(decisions, id), [id], by)
         case DecisionConfirm(id=id):
             return confirm_item(decisions, id, event)
+        case StatementDoubt(section="decisions", text=text, by=by, suspended=suspended):
+            return doubt_item(decisions, text, by, suspended)
         case SectionReplace(section="decisions", values=values):
             after = replace_texts(decisions, "d", values, lambda text: Decision("", mark_of(event), text))
             return remember_refused(decisions, after)
@@ -108,23 +122,22 @@ def _reason(item: Decision) -> str:
 _BECAUSE = re.compile(r"\Abecause(?: of)?:?\s+(?=\S)", re.IGNORECASE)
 
 
-def _label(decision: Decision) -> str:
-    return origin_label(decision.mark.origin, decision.derived)
-
-
 def _items(decisions: DecisionsState) -> Iterator[ShownItem]:
     newer = sum(item.derived for item in decisions.items)
     for item in decisions.items:
         newer -= item.derived
+        # What may be over leaves with the next base.
+        if item.doubt and not item.suspended:
+            continue
         priority = _DERIVED_PRIORITY if item.derived and newer >= _DERIVED_SHOWN else None
-        yield ShownItem(item.id, item.summary, label=_label(item), priority=priority, reason=_reason(item))
+        yield ShownItem(item.id, item.summary, label=derived_label(item), priority=priority, reason=_reason(item))
 
 
 def _rows(decisions: DecisionsState) -> tuple[KeyedRow, ...]:
     return tuple(
         KeyedRow(
             item.id,
-            item.summary + _label(item),
+            item.summary + derived_label(item),
             replaces=tuple(old for old, by in decisions.superseded if by == item.id),
             reason=_reason(item),
         )
@@ -133,7 +146,15 @@ def _rows(decisions: DecisionsState) -> tuple[KeyedRow, ...]:
 
 
 LOGIC = SectionLogic(
-    handles=(DecisionRecord, DecisionRemove, DecisionSupersede, DecisionConfirm, SectionReplace, SectionClear),
+    handles=(
+        DecisionRecord,
+        DecisionRemove,
+        DecisionSupersede,
+        DecisionConfirm,
+        StatementDoubt,
+        SectionReplace,
+        SectionClear,
+    ),
     reduce=_reduce,
     items=_items,
     rows=_rows,

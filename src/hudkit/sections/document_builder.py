@@ -478,11 +478,23 @@ def _diff_rows(spec: SectionSpec, before: _Rows, after: _Rows) -> Iterator[str]:
 
 def count_live(state: HudState) -> int:
     """Return how many live items the sections have of which a digest is made, the task among them."""
-    whole = len(state.constraints) + len(state.blockers) + len(state.decisions) + len(state.notes)
+    rules = len(state.constraints) + len(state.preferences)
+    whole = rules + len(state.blockers) + len(state.decisions) + len(state.notes)
     return 1 + whole + len(state.steps.open) + len(state.todos.open) + len(state.errors.open)
 
 
-DIGEST_SECTIONS = ("task", "steps", "todos", "blockers", "constraints", "decisions", "notes", "errors", "shared")
+DIGEST_SECTIONS = (
+    "task",
+    "steps",
+    "todos",
+    "blockers",
+    "constraints",
+    "preferences",
+    "decisions",
+    "notes",
+    "errors",
+    "shared",
+)
 """The sections that the digest is made of, in the order of its parts."""
 
 _MAX_DIGEST_ITEM = 80

@@ -169,8 +169,17 @@ def confirm_item(section: S, id: str, event: Event) -> S:
         if item.id == id and item.derived:
             # Whoever confirms a text did not write it.
             mark = msgspec.structs.replace(mark_of(event), origin=item.mark.origin)
-            confirmed = msgspec.structs.replace(item, derived=False, mark=mark)
+            confirmed = msgspec.structs.replace(item, derived=False, mark=mark, doubt="", suspended=False)
             return _with_items(section, (*section.items[:place], confirmed, *section.items[place + 1 :]))
+    return section
+
+
+def doubt_item(section: S, text: str, by: str, suspended: bool) -> S:
+    """Return the section with the derived item of this text marked: the sentence `by` speaks against it."""
+    for place, item in enumerate(section.items):
+        if item.words == text and item.derived:
+            doubted = msgspec.structs.replace(item, doubt=by, suspended=suspended)
+            return _with_items(section, (*section.items[:place], doubted, *section.items[place + 1 :]))
     return section
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -18,6 +18,7 @@ from hudkit.compose import Density, Element, Node, shorten, shorten_middle
 from hudkit.compose.formats.markdown.verbatim import verbatim
 from hudkit.config import SectionLimits, StalenessSettings
 from hudkit.log.event import Event, Origin
+from hudkit.sections.items import ItemMark
 
 ITEM_CHARS: dict[Density, int] = {Density.FULL: 400, Density.COMPACT: 90, Density.MINIMAL: 60}
 """Characters of one item that are shown, at most; the tools show all of it."""
@@ -178,8 +179,11 @@ class ViewOptions(msgspec.Struct, frozen=True):
     guided: bool = False
 
 
-ORIGIN_LABELS = _FROM_TOOL, _DERIVED = " [from a tool]", " (derived)"
-"""The suffixes that `origin_label` gives."""
+ORIGIN_LABELS = _FROM_TOOL, _DERIVED, _MAY_BE_OVER = " [from a tool]", " (derived)", " (derived, may be over)"
+"""The suffixes that `origin_label` and `derived_label` give."""
+
+_MAX_EXCEPTION = 100
+"""Characters of the sentence that names an exception."""
 
 
 def origin_label(origin: Origin, derived: bool = False) -> str:
@@ -187,6 +191,33 @@ def origin_label(origin: Origin, derived: bool = False) -> str:
     if origin is Origin.TOOL:
         return _FROM_TOOL
     return _DERIVED if derived else ""
+
+
+class DerivedItem(Protocol):
+    """An item that may have been read from plain words."""
+
+    @property
+    def mark(self) -> ItemMark:
+        """Return where it comes from."""
+
+    @property
+    def derived(self) -> bool:
+        """Return whether it was read from plain words."""
+
+    @property
+    def doubt(self) -> str:
+        """Return the later sentence that speaks against it; empty: none does."""
+
+    @property
+    def suspended(self) -> bool:
+        """Return whether that sentence only names a case in which it does not hold."""
+
+
+def derived_label(item: DerivedItem) -> str:
+    """Return the suffix that tells where an item comes from, and that it may be over."""
+    if item.doubt and item.suspended:
+        return f" (derived, but: {shorten(item.doubt, _MAX_EXCEPTION)})"
+    return _MAY_BE_OVER if item.doubt else origin_label(item.mark.origin, item.derived)
 
 
 class ShownBlock(msgspec.Struct, frozen=True):

@@ -67,6 +67,7 @@ from hudkit.sections.files import FilesState
 from hudkit.sections.items import ItemList
 from hudkit.sections.model_calibration import CALIBRATION_EVENTS, ModelCalibrations, reduce_calibrations
 from hudkit.sections.notes import NotesState
+from hudkit.sections.preferences import PreferencesState
 from hudkit.sections.progress import ProgressState
 from hudkit.sections.project import ProjectState
 from hudkit.sections.recent import RecentState
@@ -90,6 +91,7 @@ class HudState(msgspec.Struct, frozen=True, omit_defaults=True):
     time: int = msgspec.field(default=0, name="at")
     task: TaskState = TaskState()
     constraints: ConstraintsState = ConstraintsState()
+    preferences: PreferencesState = PreferencesState()
     blockers: BlockersState = BlockersState()
     steps: StepsState = StepsState()
     todos: TodosState = TodosState()

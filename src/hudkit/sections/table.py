@@ -15,6 +15,7 @@ from hudkit.sections import (
     errors,
     files,
     notes,
+    preferences,
     progress,
     project,
     recent,
@@ -40,6 +41,19 @@ SECTIONS: tuple[SectionSpec, ...] = (
         whole=True,
         favoured=True,
         counted="constraint",
+        readable=True,
+    ),
+    SectionSpec(
+        "preferences",
+        preferences.LOGIC,
+        "Preferences",
+        "preference",
+        priority=94,
+        keeps="oldest",
+        named_at_minimal=True,
+        whole=True,
+        favoured=True,
+        counted="preference",
         readable=True,
     ),
     SectionSpec(
@@ -143,6 +157,7 @@ SECTIONS: tuple[SectionSpec, ...] = (
 )
 """Every section that is shown, in the order of the document.
 
-The priorities are the order of worth: the rules of the user, what is in the way and what failed, what is being done
-(86), what was decided, the plan, the files being edited, the notes, and the rest; custom sections have 60 at most.
+The priorities are the order of worth: the rules and preferences of the user, what is in the way and what failed, what
+is being done (86), what was decided, the plan, the files being edited, the notes, and the rest; custom sections have
+60 at most.
 """

@@ -7,6 +7,7 @@ help and the reference list them. A new module is one more line here.
 # isort: off
 from hudkit.tools import task as task
 from hudkit.tools import constraints as constraints
+from hudkit.tools import preferences as preferences
 from hudkit.tools import blockers as blockers
 from hudkit.tools import steps as steps
 from hudkit.tools import todos as todos

@@ -16,6 +16,7 @@ from hudkit.compose import shorten, visible
 from hudkit.log.event import Origin
 from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.items import ItemMark, SectionItem
+from hudkit.sections.section import DerivedItem
 from hudkit.tools.operation import AnswerRow, OperationArguments, OperationResult, SectionListing
 
 _DEFAULT_ROWS = 50
@@ -82,6 +83,15 @@ def item_row(item: SectionItem, text: str, *tags: str, label: str = "") -> Answe
     return AnswerRow(
         label or item.id, text, (*(tag for tag in tags if tag), *origin_tags(item.mark)), item, item.mark.seq
     )
+
+
+def derived_word(item: DerivedItem) -> str:
+    """Return the tag of an item that was read from plain words; empty for one that was recorded."""
+    if not item.derived:
+        return ""
+    if not item.doubt:
+        return "derived"
+    return "derived, with an exception" if item.suspended else "derived, may be over"
 
 
 def list_rows(

@@ -12,7 +12,7 @@ from hudkit.log.event import Origin
 from hudkit.log.payloads import ConstraintAdd, ConstraintConfirm, ConstraintRemove
 from hudkit.sections.constraints import Constraint
 from hudkit.sections.state import HudState
-from hudkit.tools.answer_text import PageArguments, item_row, list_rows
+from hudkit.tools.answer_text import PageArguments, derived_word, item_row, list_rows
 from hudkit.tools.operation import (
     SECTION_LISTINGS,
     AnswerRow,
@@ -39,7 +39,7 @@ class _TheseConstraints(OperationArguments, frozen=True):
 
 @section_listing("constraints", "Constraints", replaces="texts", clears=True)
 def _rows(state: HudState) -> tuple[AnswerRow, ...]:
-    return tuple(item_row(rule, rule.text, "derived" if rule.derived else "") for rule in state.constraints)
+    return tuple(item_row(rule, rule.text, derived_word(rule)) for rule in state.constraints)
 
 
 def _resolve_all(state: HudState, names: str | Sequence[str]) -> list[Constraint]:

@@ -15,7 +15,15 @@ from hudkit.log.payloads import DecisionConfirm, DecisionRecord, DecisionRemove,
 from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.decisions import Decision
 from hudkit.sections.state import HudState, state_after
-from hudkit.tools.answer_text import PageArguments, indented_block, item_row, list_rows, quote, row_lines
+from hudkit.tools.answer_text import (
+    PageArguments,
+    derived_word,
+    indented_block,
+    item_row,
+    list_rows,
+    quote,
+    row_lines,
+)
 from hudkit.tools.operation import (
     MAX_VALUES,
     SECTION_LISTINGS,
@@ -84,7 +92,7 @@ def _rows(state: HudState) -> tuple[AnswerRow, ...]:
         item_row(
             decision,
             f"{decision.summary} — {decision.details}" if decision.details else decision.summary,
-            "derived" if decision.derived else "",
+            derived_word(decision),
         )
         for decision in state.decisions
     )
@@ -102,7 +110,7 @@ _MIN_WORDS = 3
 def _get(session: SessionCore, args: _ThatDecision) -> OperationResult:
     """Read one decision in full, with its reason, where the HUD shows "…" instead."""
     decision = _resolve(session.state, args.id)
-    head = row_lines((item_row(decision, decision.summary, "derived" if decision.derived else ""),))
+    head = row_lines((item_row(decision, decision.summary, derived_word(decision)),))
     text = f"{head}\n\n{indented_block(decision.details)}" if decision.details else f"{head}\n\nNo reason was given."
     return OperationResult(text, {"decision": plain_values(decision)})
 

@@ -22,6 +22,7 @@ _RARE = frozenset(
     {
         "sections.define", "sections.remove", "sections.list", "project.set", "project.add", "project.get",
         "files.open", "files.close", "children", "compare", "export", "import", "constraints.confirm",
+        "preferences.confirm", "preferences.remove", "preferences.list", "notes.confirm",
         "decisions.confirm", "update", "clear", "task.update", "task.clear", "steps.reorder",
         "files.edit", "recent.list", "subagents.list",
     }

@@ -80,6 +80,7 @@ def unprefixed_aliases() -> list[OperationAlias]:
 _PURPOSES = {
     "task": "what you work on",
     "constraints": "rules that hold",
+    "preferences": "what the user likes",
     "blockers": "what stops you",
     "steps": "your plan",
     "decisions": "what was settled, and why; get for …",

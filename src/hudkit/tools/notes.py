@@ -11,10 +11,10 @@ from msgspec import Meta
 from hudkit.errors import OperationError
 from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
-from hudkit.log.payloads import NoteAdd, NoteRemove, NoteUpdate, Payload
+from hudkit.log.payloads import NoteAdd, NoteConfirm, NoteRemove, NoteUpdate, Payload
 from hudkit.sections.notes import Note
 from hudkit.sections.state import HudState
-from hudkit.tools.answer_text import PageArguments, item_row, list_rows, quote
+from hudkit.tools.answer_text import PageArguments, derived_word, item_row, list_rows, quote
 from hudkit.tools.operation import (
     SECTION_LISTINGS,
     AnswerRow,
@@ -58,7 +58,7 @@ class _HudNote(OperationArguments, frozen=True):
 
 @section_listing("notes", "Notes", replaces="texts", clears=True)
 def _rows(state: HudState) -> tuple[AnswerRow, ...]:
-    return tuple(item_row(note, note.content) for note in state.notes)
+    return tuple(item_row(note, note.content, derived_word(note)) for note in state.notes)
 
 
 def _resolve(state: HudState, name: str) -> Note:
@@ -110,6 +110,17 @@ def _remove(session: SessionCore, args: _TheseNotes, origin: Origin) -> Operatio
         return resolve_items(state.notes.items, args.id, "note", lambda note: note.content)
 
     return remove_from_section(session, origin, "note", pick, NoteRemove, several=not isinstance(args.id, str))
+
+
+@operation("notes.confirm", _TheseNotes, example={"id": "n1"})
+def _confirm(session: SessionCore, args: _TheseNotes, origin: Origin) -> OperationResult:
+    """Say that derived notes are right; they are not marked as derived any more."""
+
+    def pick(state: HudState) -> Sequence[Note]:
+        return resolve_items(state.notes.items, args.id, "note", lambda note: note.content)
+
+    several = not isinstance(args.id, str)
+    return remove_from_section(session, origin, "note", pick, NoteConfirm, several=several, verb="Confirmed")
 
 
 @alias("hud_note", _HudNote, writes=True, example={"note": "Refresh tokens live 7 days"})

@@ -138,6 +138,7 @@ def _groups(state: HudState) -> dict[str, Sequence[SectionItem]]:
         "steps": state.steps.items,
         "decisions": state.decisions.items,
         "constraints": state.constraints.items,
+        "preferences": state.preferences.items,
         "blockers": state.blockers.items,
         "errors": state.errors.items,
         "notes": state.notes.items,

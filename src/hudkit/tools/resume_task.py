@@ -19,6 +19,7 @@ from hudkit.log.payloads import (
     DecisionRecord,
     NoteAdd,
     Payload,
+    PreferenceAdd,
     SessionLink,
     StepAdd,
     TaskSet,
@@ -31,6 +32,7 @@ _MAX_CANDIDATES = 5
 
 _NOUNS = {
     "constraint.add": "constraint",
+    "preference.add": "preference",
     "decision.record": "decision",
     "step.add": "open step",
     "blocker.add": "blocker",
@@ -51,8 +53,8 @@ class _TakenPayload(msgspec.Struct, frozen=True):
 
 @operation("task.resume", _ResumeArguments, example={"session": "ses_1"})
 def _resume(session: SessionCore, args: _ResumeArguments, _: Origin) -> OperationResult:
-    """Take up the task of another session, of any host: its task, constraints, live decisions, open steps, blockers
-    and notes become this session's, each marked with where it came from.
+    """Take up the task of another session, of any host: its task, constraints, preferences, live decisions, open
+    steps, blockers and notes become this session's, each marked with where it came from.
 
     What is here already is not added again; a task of this session is replaced. The other session stays as it is.
     """
@@ -120,6 +122,10 @@ def _payloads_to_take(other: HudState, state: HudState, id: str) -> Iterator[_Ta
     for rule in other.constraints:
         if state.constraints.find(rule.text) is None:
             yield _TakenPayload(rule.mark.origin, ConstraintAdd(rule.text, "", rule.derived, rule.source, id))
+    for preference in other.preferences:
+        if state.preferences.find(preference.text) is None:
+            taken = PreferenceAdd(preference.text, "", preference.derived, id)
+            yield _TakenPayload(preference.mark.origin, taken)
     for decision in other.decisions:
         if state.decisions.find(decision.summary) is None:
             yield _TakenPayload(
@@ -133,7 +139,7 @@ def _payloads_to_take(other: HudState, state: HudState, id: str) -> Iterator[_Ta
             yield _TakenPayload(blocker.mark.origin, BlockerAdd(blocker.description, "", id))
     for note in other.notes:
         if state.notes.find(note.content) is None:
-            yield _TakenPayload(note.mark.origin, NoteAdd(note.content, "", id))
+            yield _TakenPayload(note.mark.origin, NoteAdd(note.content, "", id, note.derived))
 
 
 def _resolve_key(session: SessionCore, asked: str) -> str:

@@ -218,11 +218,17 @@ def _recorded_lines(session: SessionCore, ids: Sequence[str], facts: Sequence[di
         own["task"] = state.task.description
         own["decisions"] = [decision.summary for decision in state.decisions]
         own["constraints"] = [constraint.text for constraint in state.constraints]
+        own["preferences"] = [preference.text for preference in state.preferences]
         own["blockers"] = [blocker.description for blocker in state.blockers]
         lines += ["", f"Task of {id_text(id)}: {quote(state.task.description, 200) if state.task else 'none set'}"]
     if None in states:
         return lines
-    for name, title in (("decisions", "Decided"), ("constraints", "Rules"), ("blockers", "Blockers")):
+    for name, title in (
+        ("decisions", "Decided"),
+        ("constraints", "Rules"),
+        ("preferences", "Preferences"),
+        ("blockers", "Blockers"),
+    ):
         first, second = ([*dict.fromkeys(own[name])] for own in facts)
         if not first and not second:
             continue

@@ -18,6 +18,7 @@ from hudkit.tools.operation import OPERATIONS, Operation, OperationAlias, find_o
 _GROUPS = {
     "note": "notes", "fact": "notes", "finding": "notes", "decision": "decisions", "step": "steps", "plan": "steps",
     "constraint": "constraints", "rule": "constraints", "rules": "constraints", "blocker": "blockers",
+    "preference": "preferences", "like": "preferences",
     "error": "errors", "file": "files", "tasks": "task", "goal": "task", "todo": "todos",
 }  # fmt: skip
 """Other nouns of a group."""
@@ -46,7 +47,7 @@ _VERB_WORDS = {
 }
 _KINDS = {word: kind for kind, words in _VERB_WORDS.items() for word in words.split()}
 
-_WITHOUT_DONE = ("notes", "constraints", "decisions", "files")
+_WITHOUT_DONE = ("notes", "constraints", "preferences", "decisions", "files")
 """Groups of which nothing is ever done: to remove a rule is not to fulfil it."""
 
 _FILLERS = frozenset(
@@ -57,7 +58,7 @@ _FILLERS = frozenset(
 )  # fmt: skip
 """Words in a name that say nothing about which operation is meant."""
 
-_OUR_NOUNS = frozenset(("constraint", "rule", "blocker", "step", "decision", "note"))
+_OUR_NOUNS = frozenset(("constraint", "rule", "preference", "blocker", "step", "decision", "note"))
 """Nouns that no tool of a host has; `update_plan` and `read_file` are tools of several."""
 
 _ALONE = {

@@ -31,6 +31,7 @@ def _task(state: HudState) -> Iterable[str]:
 LIVE: tuple[tuple[str, _Texts], ...] = (
     ("task", _task),
     ("constraints", lambda s: (rule.words for rule in s.constraints)),
+    ("preferences", lambda s: (preference.words for preference in s.preferences)),
     ("decisions", lambda s: (decision.words for decision in s.decisions)),
     ("open steps", lambda s: (step.description for step in s.steps.open)),
     ("open todos", lambda s: (todo.content for todo in s.todos.open)),

@@ -58,6 +58,7 @@ def live_items(state: HudState) -> LiveItems:
     items = {
         "task": (state.task.description,) if state.task else (),
         "constraints": tuple(constraint.text for constraint in state.constraints),
+        "preferences": tuple(preference.text for preference in state.preferences),
         "blockers": tuple(blocker.words for blocker in state.blockers),
         "steps": tuple(step.description for step in state.steps.open),
         "todos": tuple(todo.content for todo in state.todos.open),

@@ -167,6 +167,7 @@ def static_summary(state: HudState, requests: Sequence[str] = (), *, shown: bool
         parts = [
             ("Task", [state.task.description] if state.task else []),
             ("Constraints", [constraint.text for constraint in state.constraints]),
+            ("Preferences", [preference.text for preference in state.preferences]),
             ("Decisions", [decision.words for decision in state.decisions]),
             ("Open steps", [step.description for step in state.steps.open]),
             ("Open todos", [todo.content for todo in state.todos.open]),
