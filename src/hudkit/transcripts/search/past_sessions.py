@@ -57,7 +57,7 @@ def host_folders() -> tuple[tuple[str, Path], ...]:
     """Return where each host keeps its sessions, whether something is there or not."""
     return (
         ("opencode", _opencode_db()),
-        ("claude-code", _claude_projects()),
+        ("claude-code", claude_projects()),
         ("codex", _codex_sessions()),
     )
 
