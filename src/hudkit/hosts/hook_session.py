@@ -66,6 +66,7 @@ class HookSession:
         self._pieces: tuple[Segment, ...] | None = None
         self._notice = ""
         self._responses_answered = -1
+        self._resumes_at = ""
 
     # -- the transcript ----------------------------------------------------------------------------------------
 
@@ -80,7 +81,13 @@ class HookSession:
                 return
             read = self._follower.read()
             self._new += read.new
-            self._read = read
+            self._read = self._follower.go_back_to(self._resumes_at) if self._resumes_at else read
+            self._resumes_at = ""
+
+    def resume_at(self, record: str) -> None:
+        """Take the record with this id for the transcript's last one: the host goes on from there, and has not
+        written so yet."""
+        self._resumes_at = record
 
     # -- answers -----------------------------------------------------------------------------------------------
 

@@ -87,6 +87,12 @@ class ClaudeWindow:
         self._stale = self._stale or (not link.parent and len(self._links) > 1)
         self._leaf = uuid
 
+    def go_back_to(self, uuid: str) -> None:
+        """Take the record with this id for the last one, where there is one: what comes next will name it."""
+        if uuid in self._links:
+            self._leaf = uuid
+            self._stale = True
+
     def contents(self) -> WindowContents:
         """Return what is in the window now."""
         if self._stale:

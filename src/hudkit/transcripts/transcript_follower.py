@@ -105,6 +105,13 @@ class TranscriptFollower:
             _log.debug("%s cannot be read: %s", self.path, error)
         return self._followed()
 
+    def go_back_to(self, record: str) -> FollowedTranscript:
+        """Return the transcript as it is for a host that goes on behind the record with this id, and has not said so
+        in the file yet; as it was for hosts whose records have no ids."""
+        if isinstance(self._window, ClaudeWindow):
+            self._window.go_back_to(record)
+        return self._followed()
+
     def _begin(self) -> None:
         self._file = (0, 0)
         self._offset = self._skipped = 0

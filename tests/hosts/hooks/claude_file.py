@@ -32,8 +32,8 @@ class ClaudeFile:
         text = f"<total_tokens>{tokens} tokens left</total_tokens>"
         self._add("attachment", attachment={"type": "total_tokens_reminder", "text": text})
 
-    def says(self, text: str, used: int = 1_000) -> None:
-        self._answer([{"type": "text", "text": text}], used)
+    def says(self, text: str, used: int = 1_000) -> str:
+        return self._answer([{"type": "text", "text": text}], used)
 
     def calls(
         self, tool: str, arguments: dict[str, Any], output: str, *, failed: bool = False, used: int = 1_000
@@ -56,11 +56,11 @@ class ClaudeFile:
         """What follows is a new branch behind the record with this uuid."""
         self._last = uuid
 
-    def _answer(self, content: list[dict[str, Any]], used: int) -> None:
+    def _answer(self, content: list[dict[str, Any]], used: int) -> str:
         number = next(self._numbers)
         usage = {"input_tokens": used, "output_tokens": 10}
         message = {"id": f"msg_{number}", "role": "assistant", "model": "claude-sonnet-4-5", "content": content}
-        self._add("assistant", message={**message, "usage": usage, "stop_reason": "end_turn"})
+        return self._add("assistant", message={**message, "usage": usage, "stop_reason": "end_turn"})
 
     def _add(self, kind: str, **fields: Any) -> str:
         number = next(self._numbers)

@@ -288,3 +288,15 @@ def test_a_call_of_a_tool_is_answered_and_recorded(talk: Talk) -> None:
     assert answer.ok and answer.text == "Added note n1."
     assert not talk.hook_session.tool("hud", {"operation": "nonsense"}).ok
     assert [note.content for note in talk.hook_session.session.state.notes] == ["a fact"]
+
+
+def test_a_host_that_goes_back_and_has_not_written_so_is_believed(talk: Talk) -> None:
+    talk.turn(RULE)
+    uuid = talk.file.says("One thing more.")
+    talk.turn("Never use tabs.")
+    assert "tabs" in talk.hook("UserPromptSubmit", lost=True).context
+    talk.new_process()
+    talk.hook_session.resume_at(uuid)
+    assert "tabs" not in talk.hook("UserPromptSubmit").context
+    state = talk.hook_session.session.state
+    assert [rule.text for rule in state.constraints] == [RULE.rstrip(".")]
