@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 from pathlib import Path
 
@@ -10,13 +11,20 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 SDK = {"06_langchain", "07_pydantic_ai", "08_openai_agents"}
 """They import an SDK, which costs a second or more."""
+PROGRAM = {"10_claude_agent_sdk": "claude_agent_sdk"}
+"""They start a real program, which a package brings."""
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in SDK else []) for path in EXAMPLES],
-)
+def marks(path: Path) -> list[pytest.MarkDecorator]:
+    if path.stem in PROGRAM:
+        return [pytest.mark.slow, pytest.mark.hosts]
+    return [pytest.mark.slow] if path.stem in SDK else []
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem, marks=marks(path)) for path in EXAMPLES])
 def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if path.stem in PROGRAM and not os.environ.get("CI"):
+        pytest.importorskip(PROGRAM[path.stem])
     runpy.run_path(str(path), run_name="__main__")
     assert "Task" in capsys.readouterr().out
 

@@ -294,6 +294,7 @@ def example(name: str) -> Callable[[Installation], None]:
 
 USES: dict[str, Callable[[Installation], None]] = {
     "bedrock": opens("bedrock:anthropic.claude-sonnet-4-5", "region_name='eu-west-1'"),
+    "claude-agent-sdk": example("10_claude_agent_sdk.py"),
     "custom": use_section,
     "google": opens("google:gemini-2.5-pro", "key='k'"),
     "langchain": example("06_langchain.py"),
@@ -312,7 +313,7 @@ MISSING: dict[str, tuple[tuple[str, ...], ...]] = {
     "telemetry": (("run", "--script", str(SCRIPT), "hello"),),
 }
 """Commands that need the extra."""
-BRING_IT_TOO = {"openai-agents": ("mcp",)}
+BRING_IT_TOO = {"claude-agent-sdk": ("mcp",), "openai-agents": ("mcp",)}
 """Extras whose packages bring another extra's."""
 
 
@@ -333,7 +334,9 @@ def what_is_missing_is_said_in_one_line(own: Installation) -> None:
 
 
 def test_every_extra_has_a_use_here() -> None:
-    assert tuple(USES) == SDKS and EXTRAS["all"] == [f"hudkit[{','.join(SDKS)}]"]
+    # The SDK brings a program of 400 MB, as much as all the others together: who wants it names it.
+    in_all = ",".join(extra for extra in SDKS if extra != "claude-agent-sdk")
+    assert tuple(USES) == SDKS and EXTRAS["all"] == [f"hudkit[{in_all}]"]
 
 
 def test_the_core(install: Callable[[str], Installation]) -> None:

@@ -220,14 +220,8 @@ class HostSession:
         return reply_text
 
     def resume(self, session_id: str) -> str:
-        """Take up the task of another session, of any host, where this one has taken up none yet.
-
-        Returns what is told of it, empty where one was taken up before. Raises `OperationError` where there is no
-        such session, a `StoreError` where it cannot be recorded.
-        """
-        if any(link.relation == "resume" for link in self.session.state.session.links):
-            return ""
-        return self.session.call("task.resume", {"session": session_id}, origin=Origin.USER).text
+        """Take up the task of another session: see `resume_task`."""
+        return resume_task(self.session, session_id)
 
     # -- compactions -------------------------------------------------------------------------------------------
 
@@ -401,6 +395,17 @@ class HostSession:
     def _remember(self, messages: Sequence[Message], closed: Sequence[str]) -> None:
         self._used = last_usage(messages, self._used)
         self._ingested.update(closed)
+
+
+def resume_task(session: HudSession, other: str) -> str:
+    """Take up the task of the session `other`, of any host, where this one has taken up none yet.
+
+    Returns what is told of it, empty where one was taken up before. Raises `OperationError` where there is no such
+    session, a `StoreError` where it cannot be recorded.
+    """
+    if any(link.relation == "resume" for link in session.state.session.links):
+        return ""
+    return session.call("task.resume", {"session": other}, origin=Origin.USER).text
 
 
 def _anchors(entries: Sequence[HostMessage]) -> list[str]:

@@ -22,7 +22,7 @@ from hudkit.transcripts import OwnTranscript, Transcript
 from hudkit.transcripts.conversation_store import ConversationStore
 
 if TYPE_CHECKING:
-    from hudkit.transcripts.search import PastSessions
+    from hudkit.transcripts.search import PastSessions, TranscriptSource
 
 _LOG = logging.getLogger("hudkit.ingest")
 
@@ -57,7 +57,7 @@ class InProcessHud:
         host: str,
         project: str | os.PathLike[str] | None = None,
         clock: Callable[[], int] | None = None,
-        transcript: Transcript | None = None,
+        transcript: TranscriptSource | Transcript | None = None,
     ) -> None:
         """Take what is needed to open the log later; nothing is opened yet. `hud` is one of:
 
@@ -114,7 +114,7 @@ class InProcessHud:
             else:
                 self._make_room()
                 session = self.hud.session(session_id, project=self.project, host=self.host)
-                session.past = self._past_sessions()
+                session.past = self.past_sessions()
                 self._sessions[session_id] = HostSession(
                     session,
                     session_id,
@@ -183,7 +183,7 @@ class InProcessHud:
             if self._conversations is not None:
                 self._conversations.release(oldest)
 
-    def _past_sessions(self) -> PastSessions:
+    def past_sessions(self) -> PastSessions:
         """Return what can be read of the past: this host's own conversations, then what the log's owner gave.
 
         Where the host keeps its conversations itself, those; else what is kept of them beside the log.
