@@ -35,6 +35,7 @@ HOSTS = {
     "session loop": ("agent", "test_loop_conforms", "TestSession"),
     "LangChain": ("hosts/langchain", "test_langchain_conforms", "TestLangChain"),
     "pydantic-ai": ("hosts/pydantic_ai", "test_pydantic_ai_conforms", "TestPydanticAI"),
+    "Claude Agent SDK": ("hosts/claude_agent_sdk", "test_claude_agent_sdk_conforms", "TestClaudeAgentSdk"),
     "OpenAI Agents": ("hosts/openai_agents", "test_openai_agents_conforms", "TestOpenAIAgents"),
 }
 ELSEWHERE = {("OpenCode", "costs, 42 / 120 calls"): "hosts/opencode/test_hud_cost.py"}

@@ -93,7 +93,8 @@ def test_the_api_page_has_every_public_name(site: Path) -> None:
     wanted |= {f"hudkit.context.caching.{name}" for name in caching.__all__}
     wanted |= {"hudkit.context.count_tokens", "hudkit.api.Hud.open", "hudkit.api.HudSession.frame"}
     wanted |= {"hudkit.hosts.langchain.HudMiddleware", "hudkit.hosts.pydantic_ai.HudCapability"}
-    wanted |= {"hudkit.hosts.openai_agents.HudRunner", "hudkit.compose.jsx.reader.jsx"}
+    wanted |= {"hudkit.hosts.claude_agent_sdk.HudHooks", "hudkit.hosts.openai_agents.HudRunner"}
+    wanted |= {"hudkit.compose.jsx.reader.jsx"}
     assert wanted - listed == set()
     assert "hudkit.compose.__getattr__" not in listed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
@@ -111,19 +112,27 @@ def conversation(
     hud: bool = True,
     resume: str = "",
     remaining_tokens: Any = "hud",
+    hooks: dict[Any, Any] | None = None,
     **options: Any,
 ) -> Iterator[SdkTalk]:
-    """An open conversation in a process of its own; the same session again goes on where it stood."""
-    hooks = HudHooks(place.log, resume=resume, remaining_tokens=remaining_tokens)
-    plain = sdk_options(place, session, **options)
-    client = sdk.ClaudeSDKClient(hooks.options(plain) if hud else plain)
+    """An open conversation in a process of its own; the same session again goes on where it stood.
+
+    `hooks` stand in the place of the HUD's own.
+    """
+    hud_hooks = HudHooks(place.log, resume=resume, remaining_tokens=remaining_tokens)
+    given = sdk_options(place, session, **options)
+    if hud:
+        given = hud_hooks.options(given)
+    if hooks is not None:
+        given = replace(given, hooks={**hooks, "PreToolUse": (given.hooks or {})["PreToolUse"]})
+    client = sdk.ClaudeSDKClient(given)
     try:
         with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
-            talk = SdkTalk(portal, client, hooks, session_id(place, session))
+            talk = SdkTalk(portal, client, hud_hooks, session_id(place, session))
             yield talk
             talk.is_open = False
     finally:
-        hooks.close()
+        hud_hooks.close()
 
 
 class ClaudeAgentSdkHost(HostConformance):
