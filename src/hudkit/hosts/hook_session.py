@@ -65,7 +65,7 @@ class HookSession:
         self._base_told = -1  # the epoch whose base the caller shows
         self._pieces: tuple[Segment, ...] | None = None
         self._notice = ""
-        self._responses_answered = -1
+        self._answered_at = -1
         self._resumes_at = ""
 
     # -- the transcript ----------------------------------------------------------------------------------------
@@ -111,13 +111,21 @@ class HookSession:
         self.session.note_answered(before)
         return answer
 
-    def has_read(self, words: str) -> bool:
-        """Return whether the response that ends with these words was read, behind the ones that were there when a
-        hook was answered last. The host writes it down some time after it said so."""
+    @property
+    def answered_at(self) -> int:
+        """Return how many responses the transcript had when a hook was answered last."""
+        return self._answered_at
+
+    def has_read(self, words: str, behind: int) -> bool:
+        """Return whether the response that ends with these words was read, behind the first so many.
+
+        The host writes it down some time after it said so.
+        """
         with self._reading:
-            if self._read.responses <= self._responses_answered:
+            if self._read.responses <= behind:
                 return False
-            newest = next((message for message in reversed(self._new) if message.role == "assistant"), None)
+            messages = (*self._messages.values(), *self._new)
+        newest = next((message for message in reversed(messages) if message.role == "assistant"), None)
         texts = [part.text for part in newest.parts if isinstance(part, TextPart)] if newest is not None else []
         return bool(texts) and words.strip().endswith(texts[-1].strip())
 
@@ -133,7 +141,7 @@ class HookSession:
         if payload.hook_event_name not in TAKES_CONTEXT:
             self._record(batch)
             return NOTHING_NEW
-        self._responses_answered = read.responses
+        self._answered_at = read.responses
         begins = event is HostEvent.SESSION_CLEARED
         if event is HostEvent.WINDOW_COMPACTED:
             self._record(batch)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
-from threading import RLock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING
 
 from hudkit.api import Hud
@@ -34,6 +34,8 @@ _LAG_SECONDS = 5.0
 
 _POLL_SECONDS = 0.05
 
+_MAX_BEGUN = 10_000
+
 
 class InProcessHooks:
     """Answers the hooks of one host. Safe for several threads, which take turns at the log; files are read beside."""
@@ -52,7 +54,7 @@ class InProcessHooks:
         self._own_transcript = transcript is not None
         self._sessions: HookSessions | None = None
         self._begun: set[str] = set()
-        self._turn = RLock()
+        self._turn, self._starting = RLock(), Lock()
         self._threads: ThreadPoolExecutor | None = None
         self._reading: dict[Future[None], str] = {}  # with the session of each
 
@@ -61,7 +63,10 @@ class InProcessHooks:
         return (payload.agent_id or payload.session_id) not in self._begun
 
     def answer(self, payload: HookPayload, seconds: float) -> HookAnswer:
-        """Return what a hook is answered; nothing where others are at the log for so many seconds. Never raises."""
+        """Return what a hook is answered; nothing where something is wrong with the HUD.
+
+        Raises `TimeoutError` where others are at the log for so many seconds, and nothing else.
+        """
         try:
             with self._turn_within(seconds):
                 session = self._session(payload)
@@ -73,8 +78,12 @@ class InProcessHooks:
                 wait(own, timeout=seconds / 2)
             session.follow(payload)
             with self._turn_within(seconds):
+                if len(self._begun) >= _MAX_BEGUN:
+                    self._begun.clear()  # such a session gets more time once again
                 self._begun.add(payload.agent_id or payload.session_id)
                 return session.answer(payload)
+        except TimeoutError:
+            raise
         except (HudkitError, OSError) as error:
             _LOG.warning("a hook goes without the HUD: %s", error)
         except Exception:
@@ -122,7 +131,7 @@ class InProcessHooks:
     def read_on(self, payload: HookPayload, words: str) -> None:
         """Record what a turn ended with, its last words, as soon as the host has written them down: some time after
         its hook. Returns at once."""
-        with self._turn:
+        with self._starting:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(2, thread_name_prefix="hudkit-transcripts")
             future = self._threads.submit(self._read_on, payload, words)
@@ -135,9 +144,10 @@ class InProcessHooks:
 
     def close(self) -> None:
         """Record what is left and close the log where it was opened here; twice is harmless."""
-        if self._threads is not None:
-            self._threads.shutdown(wait=True)
-            self._threads = None
+        with self._starting:
+            threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown(wait=True)
         with self._turn:
             self._sessions = None
             self._begun.clear()
@@ -150,8 +160,9 @@ class InProcessHooks:
                 session = self._session(payload)
             if session is None:
                 return
+            before = session.answered_at
             session.follow(payload)
-            while not session.has_read(words) and time.monotonic() < until:
+            while not session.has_read(words, before) and time.monotonic() < until:
                 time.sleep(_POLL_SECONDS)
                 session.follow(payload)
             with self._turn:

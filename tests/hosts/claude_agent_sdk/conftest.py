@@ -11,12 +11,6 @@ _SECONDS = 60.0
 
 
 @pytest.fixture(autouse=True)
-def _patient(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "deadlines" not in request.fixturenames:
-        monkeypatch.setattr(program_hooks, "HOOK_SECONDS_OF_STEP", _SECONDS)
-        monkeypatch.setattr(program_hooks, "HOOK_SECONDS", dict.fromkeys(program_hooks.HOOK_SECONDS, _SECONDS))
-
-
-@pytest.fixture
-def deadlines() -> None:
-    """The deadlines are as they are for users."""
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_hooks, "HOOK_SECONDS_OF_STEP", _SECONDS)
+    monkeypatch.setattr(program_hooks, "HOOK_SECONDS", dict.fromkeys(program_hooks.HOOK_SECONDS, _SECONDS))

@@ -112,19 +112,19 @@ def conversation(
     hud: bool = True,
     resume: str = "",
     remaining_tokens: Any = "hud",
-    hooks: dict[Any, Any] | None = None,
+    instead: dict[Any, Any] | None = None,
     **options: Any,
 ) -> Iterator[SdkTalk]:
     """An open conversation in a process of its own; the same session again goes on where it stood.
 
-    `hooks` stand in the place of the HUD's own.
+    The hooks `instead` stand in the place of the HUD's own.
     """
     hud_hooks = HudHooks(place.log, resume=resume, remaining_tokens=remaining_tokens)
     given = sdk_options(place, session, **options)
     if hud:
         given = hud_hooks.options(given)
-    if hooks is not None:
-        given = replace(given, hooks={**hooks, "PreToolUse": (given.hooks or {})["PreToolUse"]})
+    if instead is not None:
+        given = replace(given, hooks={**instead, "PreToolUse": (given.hooks or {})["PreToolUse"]})
     client = sdk.ClaudeSDKClient(given)
     try:
         with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):

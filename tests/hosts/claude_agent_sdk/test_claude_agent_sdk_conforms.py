@@ -35,7 +35,7 @@ class TestClaudeAgentSdk(ClaudeAgentSdkHost):
         # Claude Code tells the remaining tokens in the days that are compared, with the HUD and without.
         who = "host" if session == "day" else "hud"
         naive = self._naive(place, session)
-        with conversation(place, session, hud=hud, resume=resume, remaining_tokens=who, hooks=naive) as talk:
+        with conversation(place, session, hud=hud, resume=resume, remaining_tokens=who, instead=naive) as talk:
             yield talk
 
     def test_the_hud_costs_little(self, tmp_path: Path) -> None:

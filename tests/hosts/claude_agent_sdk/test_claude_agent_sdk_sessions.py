@@ -17,7 +17,7 @@ from anyio.from_thread import start_blocking_portal
 from sdk_host import ClaudeAgentSdkHost, conversation, sdk_options, session_id, transcript_of
 
 from hudkit import Hud
-from hudkit.hosts.claude_agent_sdk import HudHooks
+from hudkit.hosts.claude_agent_sdk import HudHooks, program_hooks
 from hudkit.log.payloads import CompactAfter
 from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
 from hudkit.testing.assertions import kept_base, kept_bases, prefix_difference
@@ -156,6 +156,7 @@ def test_servers_may_be_named_by_a_file(model: ScriptedModel, place: HostWorkspa
     for servers in (str(named), Path("servers.json"), named.read_text()):
         filled = hooks.options(sdk.ClaudeAgentOptions(mcp_servers=servers, cwd=place.project))
         assert isinstance(filled.mcp_servers, dict) and list(filled.mcp_servers) == ["none", "hudkit"]
+        assert hooks.options(filled) is filled, "the HUD is there once"
     with pytest.raises(Exception, match="no servers can be read there"):
         hooks.options(sdk.ClaudeAgentOptions(mcp_servers="nowhere.json"))
     hooks.close()
@@ -212,21 +213,27 @@ def test_calls_of_agents_at_once_are_each_of_its_own_session(model: ScriptedMode
     assert [(link.relation, link.session_id) for link in child.session.links] == [("parent", session_id(place, "s1"))]
 
 
-@pytest.mark.usefixtures("deadlines")
-def test_a_log_that_is_held_stops_nobody_and_the_base_comes_later(model: ScriptedModel, place: HostWorkspace) -> None:
+def test_a_log_that_is_held_stops_nobody_and_the_base_comes_later(
+    model: ScriptedModel, place: HostWorkspace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     Hud.open(place.log).close()
+    patient, brief = program_hooks.HOOK_SECONDS, dict.fromkeys(program_hooks.HOOK_SECONDS, 0.3)
     with conversation(place, "s1") as talk:
+        monkeypatch.setattr(program_hooks, "HOOK_SECONDS", brief)
+        monkeypatch.setattr(program_hooks, "HOOK_SECONDS_OF_STEP", 0.3)
         holding = sqlite3.connect(place.log, isolation_level=None)
         holding.execute("BEGIN EXCLUSIVE")
-        model.play(uses(run("echo 1")), says("without"))
+        model.play(*(uses(run(f"echo {n}")) for n in range(4)), says("without"))
         assert talk.say("Begin.") == "without"
-        assert not kept_bases(model.chats[0])
+        assert not any(kept_bases(chat) for chat in model.chats)
+        late = [record for record in caplog.records if "no answer within" in record.getMessage()]
+        assert len(late) == 2, "behind two of them nobody waits for the HUD, until a window begins"
         holding.execute("ROLLBACK")
         holding.close()
-        model.play(uses(run("echo 2")), says("with"))
+        monkeypatch.setattr(program_hooks, "HOOK_SECONDS", patient)
+        talk.say("/compact")
+        model.play(says("with"))
         assert talk.say("Go on.") == "with"
-        model.play(says("done"))
-        talk.say("And on.")
     assert kept_base(model.chats[-1]), "once the log can be written, the base is there"
 
 

@@ -275,11 +275,14 @@ def test_a_turn_is_read_when_its_last_words_stand_in_the_file(talk: Talk) -> Non
     session = talk.hook_session
     payload = read_hook({"hook_event_name": "UserPromptSubmit", "session_id": SESSION})
     talk.hook("UserPromptSubmit")
-    assert not session.has_read("Done."), "these are those of the turn before"
+    before = session.answered_at
+    assert not session.has_read("Done.", before), "these are those of the turn before"
     talk.file.prompt("again")
     talk.file.says("Done.")
     session.follow(payload)
-    assert session.has_read("Done.") and not session.has_read("Something else.")
+    assert session.has_read("Done.", before) and not session.has_read("Something else.", before)
+    talk.hook("UserPromptSubmit")
+    assert session.has_read("Done.", before), "also where a hook has answered since"
 
 
 def test_a_call_of_a_tool_is_answered_and_recorded(talk: Talk) -> None:

@@ -72,10 +72,13 @@ class HudHooks:
     def options(self, options: ClaudeAgentOptions | None = None) -> ClaudeAgentOptions:
         """Return a copy of the options with the HUD's hooks and tools; hooks, tools and servers that they have stay.
 
-        They are for `query` and `ClaudeSDKClient`, for one session or several. Raises `ConfigError` where the options
-        name a file of servers that cannot be read.
+        They are for `query` and `ClaudeSDKClient`, for one session or several. Options that have the HUD already are
+        returned as they are. Raises `ConfigError` where the options name a file of servers that cannot be read.
         """
         options = options if options is not None else ClaudeAgentOptions()
+        servers = _servers(options)
+        if self._program(servers) is not None:
+            return options
         if self._answers is None:
             self._answers = self._open(options)
         tells = None if self._remaining == "host" else False
@@ -90,7 +93,7 @@ class HudHooks:
         return replace(
             options,
             hooks=cast("Any", hooks),
-            mcp_servers={**_servers(options), SERVER: server},
+            mcp_servers={**servers, SERVER: server},
             allowed_tools=[*dict.fromkeys((*options.allowed_tools, *TOOL_NAMES))],
             env={**options.env, **(_SILENT_HOST if self._remaining == "hud" else {})},
         )
@@ -102,9 +105,7 @@ class HudHooks:
         anew for the answer, with some thirty requests: it is worth it for a model whose window nobody else knows.
         """
         usage = await client.get_context_usage()
-        servers = client.options.mcp_servers
-        server = servers.get(SERVER) if isinstance(servers, dict) else None
-        program = self._programs.get((cast("Mapping[str, Any]", server) if server else {}).get("instance"))
+        program = self._program(_servers(client.options))
         if program is not None:
             program.measured(usage)
         return usage
@@ -118,6 +119,10 @@ class HudHooks:
         """Record what is left, and close the log where it was opened here; twice is harmless."""
         if self._answers is not None:
             self._answers.close()
+
+    def _program(self, servers: Mapping[str, McpServerConfig]) -> ProgramHooks | None:
+        instance = cast("Mapping[str, Any]", servers.get(SERVER) or {}).get("instance")
+        return None if instance is None else self._programs.get(instance)
 
     def _take_resume(self) -> str:
         other, self._resume = self._resume, ""

@@ -115,7 +115,7 @@ class ProgramHooks:
             payload = self._payload(asked)
             if payload.event in _ENDS:
                 words = str(asked.get("last_assistant_message") or "")
-                await anyio.to_thread.run_sync(self._answers.read_on, payload, words)
+                self._answers.read_on(payload, words)
                 return {}
             return _written(payload, await self._answer_in_time(payload))
         except Exception:
@@ -130,16 +130,18 @@ class ProgramHooks:
         seconds = HOOK_SECONDS.get(payload.event, HOOK_SECONDS_OF_STEP)
         if is_first and not is_silent:
             seconds = max(seconds, HOOK_SECONDS[HostEvent.SESSION_STARTED])
-        answer = NOTHING_NEW
-        with anyio.move_on_after(seconds) as waiting:
-            if is_first and payload.agent_id is None:
-                await anyio.to_thread.run_sync(self._begin, payload, abandon_on_cancel=True)
-            answer = await anyio.to_thread.run_sync(self._answers.answer, payload, seconds, abandon_on_cancel=True)
-        if waiting.cancelled_caught:
+        try:
+            with anyio.fail_after(seconds):
+                if is_first and payload.agent_id is None:
+                    await anyio.to_thread.run_sync(self._begin, payload, abandon_on_cancel=True)
+                answer = await anyio.to_thread.run_sync(
+                    self._answers.answer, payload, seconds, abandon_on_cancel=True
+                )
+        except TimeoutError:
             _LOG.warning("%s goes without the HUD: no answer within %g s", payload.hook_event_name, seconds)
             self._silent, self._silent_since = self._silent + 1, time.monotonic()
-        else:
-            self._silent = 0
+            return NOTHING_NEW
+        self._silent = 0
         return answer
 
     def _begin(self, payload: HookPayload) -> None:
