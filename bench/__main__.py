@@ -27,6 +27,7 @@ NAMES = (
     "accounting",
     "pruning",
     "inspector",
+    "histories",
 )
 
 

@@ -159,3 +159,43 @@ def test_of_a_damaged_log_the_sound_events_are_told(hudkit: Run, cache_db: Path,
     assert code == 1 and out.startswith("ses_told: 4 calls") and "event 6" in err
     code, out, err = hudkit("show", "--sessions", "--cache", "--json", "--db", copy)
     assert code == 1 and [one["calls"] for one in json.loads(out)["sessions"]] == [0, 2, 2, 4]
+
+
+@pytest.mark.slow
+def test_a_session_of_claude_code_has_a_receipt_from_its_own_transcript(
+    hudkit: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = "0a1b2c3d-1111-4222-8333-00000000000a"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    project = tmp_path / "projects" / "-home-user-project"
+    project.mkdir(parents=True)
+    usage = {"input_tokens": 0, "cache_read_input_tokens": 9_000, "cache_creation_input_tokens": 1_000}
+    db = tmp_path / "hudkit.db"
+    with Hud.open(db) as hud:
+        session = hud.session(id, project=str(tmp_path), host="claude-code")
+        session.append(p.TaskSet("Fire the kiln"))
+        frame = session.frame(limit_tokens=200_000, placement="conversation", transcript=[("user:1", "user")])
+        (base,) = frame.deltas
+        tokens = next(event.payload.tokens for event in session.events() if isinstance(event.payload, p.FrameBase))
+        hook = {"type": "hook_additional_context", "content": [base.text]}
+        records: list[dict[str, object]] = [{"type": "attachment", "uuid": "a", "attachment": hook}]
+        for n in range(4):
+            message = {
+                "id": f"m{n}",
+                "role": "assistant",
+                "model": "claude-sonnet-4-5",
+                "usage": usage,
+                "content": [],
+            }
+            records.append({"type": "assistant", "uuid": f"u{n}", "sessionId": id, "message": message})
+        (project / f"{id}.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    _, out, _ = hudkit("show", id, "--cache", "--db", db, "--json")
+    receipt = json.loads(out)["cache"]["receipt"]
+    own = tokens * (1.25 + 3 * 0.1)
+    assert (receipt["calls"], receipt["compactions"]) == (4, 0)
+    assert receipt["with_hud"] == pytest.approx(4 * (900 + 1_250))
+    assert receipt["with_hud"] - receipt["without_hud"] == pytest.approx(own)
+    assert (
+        f"HUD: × {receipt['times']:.2f} of the cost without it, 4 calls"
+        in hudkit("show", id, "--cache", "--db", db)[1]
+    )

@@ -11,14 +11,34 @@ from hudkit.cli.common import SCHEMA, as_json, report_damage
 from hudkit.cli.replays.report_text import wrapped
 from hudkit.cli.styles import CACHE_STYLES, on_terminal, print_lines, print_table
 from hudkit.compose import visible
-from hudkit.context.caching import CacheAccount, LayerTotal, account_for_calls, layer_totals
+from hudkit.context.caching import (
+    CacheAccount,
+    CostReceipt,
+    LayerTotal,
+    account_for_calls,
+    hud_texts,
+    layer_totals,
+    receipt_of_account,
+    receipt_of_trail,
+)
 from hudkit.errors import ConfigError
+from hudkit.hud.session_keys import host_id_of_key
 from hudkit.hud.session_lookup import recorded_title, short_ids
 from hudkit.log import Event
 from hudkit.log.event_log import EventLog
-from hudkit.log.payloads import EventGap
+from hudkit.log.payloads import CompactAfter, EventGap
 from hudkit.tokens import Prices, prices_of
-from hudkit.tools.cache_text import CACHE_RULES, break_cause, break_cost, count_text, dollar_text, pruning_savings
+from hudkit.tools.cache_text import (
+    CACHE_RULES,
+    break_cause,
+    break_cost,
+    count_text,
+    dollar_text,
+    pruning_savings,
+    receipt_line,
+)
+from hudkit.transcripts.search.past_sessions import find_session_file
+from hudkit.transcripts.transcript_follower import TranscriptFollower
 
 
 def print_cache(log: EventLog, names: Sequence[str], *, upto: int | None, short: bool, json: bool) -> int:
@@ -26,13 +46,14 @@ def print_cache(log: EventLog, names: Sequence[str], *, upto: int | None, short:
 
     `upto` is the last event that counts.
     """
-    accounts, code = [], 0
+    accounts: list[tuple[str, CacheAccount, CostReceipt]] = []
+    code = 0
     for name in names:
         account, damaged = _account_of(log, name, upto)
-        accounts.append((name, account))
+        accounts.append((name, account, _receipt_of(log, name, account, upto)))
         code = max(code, report_damage("show", damaged))
     if json and short:
-        rows = [_cache_summary(name, account) for name, account in accounts]
+        rows = [_cache_summary(*each) for each in accounts]
         print(as_json({"schema": SCHEMA, "sessions": rows}))
     elif json:
         print(as_json({"schema": SCHEMA, **_cache_facts(*accounts[0])}))
@@ -41,9 +62,9 @@ def print_cache(log: EventLog, names: Sequence[str], *, upto: int | None, short:
     return code
 
 
-def _print_accounts(log: EventLog, accounts: Sequence[tuple[str, CacheAccount]], *, short: bool) -> None:
+def _print_accounts(log: EventLog, accounts: Sequence[tuple[str, CacheAccount, CostReceipt]], *, short: bool) -> None:
     if short and on_terminal():
-        names = short_ids([name for name, _ in accounts])
+        names = short_ids([name for name, *_ in accounts])
         rows = [
             (
                 names[name],
@@ -51,15 +72,16 @@ def _print_accounts(log: EventLog, accounts: Sequence[tuple[str, CacheAccount]],
                 f"{len(account.calls):,}",
                 _hits(account),
                 f"{len(account.breaks):,}",
+                _times_text(receipt),
             )
-            for name, account in accounts
+            for name, account, receipt in accounts
         ]
-        print_table(("id", "title", "calls", "read from the cache", "breaks"), rows, 1, ("cyan",))
+        print_table(("id", "title", "calls", "read from the cache", "breaks", "cost ×"), rows, 1, ("cyan",))
     elif short:
         print_lines(_cache_line(*account) for account in accounts)
     else:
-        ((name, account),) = accounts
-        print_lines(_cache_lines(name, account), CACHE_STYLES)
+        ((name, account, receipt),) = accounts
+        print_lines(_cache_lines(name, account, receipt), CACHE_STYLES)
 
 
 _LAYERS = {
@@ -92,18 +114,40 @@ def _price(model: str) -> Prices | None:
         return None
 
 
-def _cache_facts(name: str, account: CacheAccount) -> dict[str, object]:
+def _receipt_of(log: EventLog, name: str, account: CacheAccount, upto: int | None) -> CostReceipt:
+    """The receipt of a session: by its host's own transcript, where that says which texts of ours a call had."""
+    host = name.partition("/")[0]
+    file = find_session_file(host, host_id_of_key(name)) if upto is None else None
+    if file is not None:
+        trail = TranscriptFollower(host, file).read(trail=True).trail
+        if trail:
+            return receipt_of_trail(trail, hud_texts(log.read(name, past_damage=True)))
+    events = log.read(name, upto=upto, past_damage=True)
+    return receipt_of_account(account, sum(isinstance(event.payload, CompactAfter) for event in events))
+
+
+def _times_text(receipt: CostReceipt) -> str:
+    return "–" if receipt.times is None else f"{receipt.times:.2f}"
+
+
+def _receipt_facts(receipt: CostReceipt) -> dict[str, object]:
+    times = None if receipt.times is None else round(receipt.times, 4)
+    return {**msgspec.to_builtins(receipt), "times": times}
+
+
+def _cache_facts(name: str, account: CacheAccount, receipt: CostReceipt) -> dict[str, object]:
     """One session's account as plain values."""
-    return {"session": name, "cache": {**_cache_totals(account), **_cache_details(account)}}
+    return {"session": name, "cache": {**_cache_totals(account, receipt), **_cache_details(account)}}
 
 
-def _cache_summary(name: str, account: CacheAccount) -> dict[str, object]:
+def _cache_summary(name: str, account: CacheAccount, receipt: CostReceipt) -> dict[str, object]:
     """The same without single calls and breaks."""
-    return {"id": name, **_cache_totals(account)}
+    return {"id": name, **_cache_totals(account, receipt)}
 
 
-def _cache_totals(account: CacheAccount) -> dict[str, object]:
+def _cache_totals(account: CacheAccount, receipt: CostReceipt) -> dict[str, object]:
     return {
+        "receipt": _receipt_facts(receipt),
         "calls": len(account.calls),
         "reported_calls": len(account.reported),
         "compared_calls": len(account.compared),
@@ -125,7 +169,7 @@ def _cache_details(account: CacheAccount) -> dict[str, object]:
     }
 
 
-def _cache_lines(name: str, account: CacheAccount) -> Iterator[str]:
+def _cache_lines(name: str, account: CacheAccount, receipt: CostReceipt) -> Iterator[str]:
     """One session's account for people."""
     if not account.calls:
         yield f"{visible(name)}: no call of it is recorded"
@@ -135,6 +179,9 @@ def _cache_lines(name: str, account: CacheAccount) -> Iterator[str]:
     yield from wrapped(
         f"model {model}; {CACHE_RULES[account.policy.name]} ({account.because}): a prefix lives {minutes} minutes"
     )
+    line = receipt_line(receipt)
+    if line:
+        yield line
     yield ""
     if account.reported and not account.compared:
         yield from wrapped("The usage of too few calls was reported to compare anything.")
@@ -146,11 +193,12 @@ def _cache_lines(name: str, account: CacheAccount) -> Iterator[str]:
     yield from _breaks(account)
 
 
-def _cache_line(name: str, account: CacheAccount) -> str:
+def _cache_line(name: str, account: CacheAccount, receipt: CostReceipt) -> str:
     """One session in one line."""
     hits = _hits(account)
     calls, broken = count_text(len(account.calls), "call"), count_text(len(account.breaks), "break")
-    return f"{calls:>12}  {hits:<36}{broken:>11}  {visible(name)}"
+    times = "" if receipt.times is None else f"× {receipt.times:.2f}"
+    return f"{calls:>12}  {hits:<36}{broken:>11}  {times:>7}  {visible(name)}"
 
 
 def _hits(account: CacheAccount) -> str:

@@ -21,7 +21,7 @@ from threading import Lock
 from msgspec.structs import replace
 
 from hudkit.api import Hud, HudSession, PendingEvents, TranscriptIngester
-from hudkit.context.caching import Segment, common_prefix
+from hudkit.context.caching import Segment, common_prefix, hud_texts, receipt_of_trail
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts.compaction_records import compaction_notes, record_start
 from hudkit.hosts.hook_wire import NOTHING_NEW, TAKES_CONTEXT, CallerFacts, HookAnswer, HookPayload, HostEvent
@@ -32,6 +32,7 @@ from hudkit.ingest import IngestBatch
 from hudkit.log import EventDraft, Origin
 from hudkit.log.payloads import CompactAfter, FrameBase
 from hudkit.tools import RouterReply, reply
+from hudkit.tools.cache_text import receipt_line
 from hudkit.transcripts import Message, ReasoningPart, TextPart, ToolPart
 from hudkit.transcripts.transcript_follower import FollowedTranscript, TranscriptFollower
 
@@ -140,7 +141,7 @@ class HookSession:
             return self._start_compaction(payload, used, echoed=caller.echoes and payload.trigger == "manual")
         if payload.hook_event_name not in TAKES_CONTEXT:
             self._record(batch)
-            return NOTHING_NEW
+            return self._receipt() if event is HostEvent.SESSION_ENDED else NOTHING_NEW
         self._answered_at = read.responses
         begins = event is HostEvent.SESSION_CLEARED
         if event is HostEvent.WINDOW_COMPACTED:
@@ -192,6 +193,13 @@ class HookSession:
             self.session.follow_transcript(self._named(read.all_anchors), whole=True, used_tokens=used)
         except StoreError as error:
             _LOG.warning("what was taken back is not recorded yet: %s", error)
+
+    def _receipt(self) -> HookAnswer:
+        """The receipt of the session for the person, once at its end; nothing where nothing of ours was in a call."""
+        texts = hud_texts(self.session.events())
+        with self._reading:
+            trail = self._follower.read(trail=True).trail if self._follower is not None else ()
+        return HookAnswer(message=receipt_line(receipt_of_trail(trail, texts))) if texts else NOTHING_NEW
 
     def _start_compaction(self, payload: HookPayload, used: int | None, *, echoed: bool) -> HookAnswer:
         instructions = compaction_notes(self.session, echoed=echoed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hudkit.compose import shorten, visible
-from hudkit.context.caching import PrefixBreak
+from hudkit.context.caching import CostReceipt, PrefixBreak
 
 CACHE_RULES = {"anthropic": "Anthropic's cache rules", "openai": "OpenAI's automatic cache"}
 """The rules of a provider's cache, by the name of their policy."""
@@ -93,6 +93,14 @@ def pruning_savings(break_: PrefixBreak) -> str:
     worth = f": {dollar_text(break_.saved_usd)} saved since" if break_.saved_usd is not None else ""
     outputs, calls = count_text(break_.outputs, "output"), count_text(break_.saved_calls, "later call")
     return f"{outputs} left the window, about {break_.freed:,} tokens, not read by {calls}{worth}."
+
+
+def receipt_line(receipt: CostReceipt) -> str:
+    """Return what the HUD cost a session, in one line; nothing where no call's usage is known."""
+    if receipt.times is None:
+        return ""
+    compactions = f"{count_text(receipt.compactions, 'compaction')}, " if receipt.compactions else ""
+    return f"HUD: × {receipt.times:.2f} of the cost without it, {compactions}{count_text(receipt.calls, 'call')}"
 
 
 def dollar_text(amount: float) -> str:

@@ -163,11 +163,12 @@ def _link(data: Json, kind: str, uuid: str, parent: str, message: str) -> _Link:
     if kind == "system" and string_field(data, "subtype") == "compact_boundary":
         return link._replace(boundary=True, preserved=preserved_records(object_field(data, "compactMetadata")))
     if kind == "attachment":
-        return link._replace(blocks=_hook_texts(object_field(data, "attachment")))
+        return link._replace(blocks=hook_texts(object_field(data, "attachment")))
     return link
 
 
-def _hook_texts(attachment: Json) -> tuple[str, ...]:
+def hook_texts(attachment: Json) -> tuple[str, ...]:
+    """Return the texts that a hook added with an attachment; nothing where it is another attachment."""
     if string_field(attachment, "type") != _HOOK_TEXT:
         return ()
     content = attachment.get("content")

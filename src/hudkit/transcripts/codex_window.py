@@ -72,7 +72,7 @@ class CodexWindow:
         self._title = self._title or (user_words(payload)[:200].split("\n")[0] if prompt else "")
         if role == "assistant" and message != self._response:
             self._response, self._responses = message, self._responses + 1
-        item = _Item(message, string_field(payload, "id"), prompt, _hook_text(payload) if role == "developer" else "")
+        item = _Item(message, string_field(payload, "id"), prompt, hook_text(payload) if role == "developer" else "")
         self._all.append(item)
         self._window.append(item)
 
@@ -84,7 +84,7 @@ class CodexWindow:
         history = payload.get("replacement_history")
         items = [item for item in history if isinstance(item, dict)] if isinstance(history, list) else []
         kept_ids = {string_field(item, "id") for item in items} - {""}
-        blocks = [_hook_text(item) for item in items if string_field(item, "role") == "developer"]
+        blocks = [hook_text(item) for item in items if string_field(item, "role") == "developer"]
         self._window = [*summary, *(item._replace(block="") for item in self._window if item.id in kept_ids)]
         self._window += [_Item("", block=block) for block in blocks if block]
         self._all += summary
@@ -108,8 +108,8 @@ class CodexWindow:
         self._usage = None
 
 
-def _hook_text(payload: Json) -> str:
-    """The text of a hook; versions before 0.169 do not tell which developer messages are hooks'."""
+def hook_text(payload: Json) -> str:
+    """Return the text of a hook; versions before 0.169 do not tell which developer messages are hooks'."""
     about = object_field(payload, "internal_chat_message_metadata_passthrough")
     kinds = about.get("content_item_kinds")
     if isinstance(kinds, list) and not any(isinstance(kind, str) and kind.startswith("hooks.") for kind in kinds):

@@ -18,6 +18,7 @@ from hudkit.errors import ConfigError
 from hudkit.transcripts import claude_code, codex
 from hudkit.transcripts.claude_window import ClaudeWindow
 from hudkit.transcripts.codex_window import CodexWindow
+from hudkit.transcripts.cost_trail import CostTrail, TrailCall
 from hudkit.transcripts.jsonl_transcript import (
     JsonlDialect,
     JsonlRecord,
@@ -39,7 +40,8 @@ class FollowedTranscript(msgspec.Struct, frozen=True, kw_only=True):
     messages there, in order, a compaction's marker and summary first; `all_anchors` the same with what compactions
     took out. What a rewind left behind is in neither. `responses` and `compactions` count from the session's
     beginning, `skipped` the lines that could not be read. `tells_remaining`: before the newest response the
-    host told the model how many tokens remain.
+    host told the model how many tokens remain. `trail` has the calls with the texts of hooks that were new in each;
+    it is only filled by `read(trail=True)`.
     """
 
     new: tuple[Message, ...] = ()
@@ -55,6 +57,7 @@ class FollowedTranscript(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     skipped: int = 0
     tells_remaining: bool = False
+    trail: tuple[TrailCall, ...] = ()
 
 
 _log = logging.getLogger(__name__)
@@ -89,8 +92,8 @@ class TranscriptFollower:
         self._dialect, self._window_type = dialect_of(host)
         self._begin()
 
-    def read(self) -> FollowedTranscript:
-        """Read the lines that are new, and return the transcript as it is now.
+    def read(self, *, trail: bool = False) -> FollowedTranscript:
+        """Read the lines that are new, and return the transcript as it is now, with its calls where `trail` says so.
 
         A line that is still being written is read when it is whole; one that is broken is counted and passed over. A
         file that was replaced, cut or written anew is read from its beginning. Where no file is, the transcript is
@@ -103,7 +106,8 @@ class TranscriptFollower:
             self._begin()
         except OSError as error:
             _log.debug("%s cannot be read: %s", self.path, error)
-        return self._followed()
+        followed = self._followed()
+        return msgspec.structs.replace(followed, trail=tuple(self._trail.calls)) if trail else followed
 
     def go_back_to(self, record: str) -> FollowedTranscript:
         """Return the transcript as it is for a host that goes on behind the record with this id, and has not said so
@@ -119,6 +123,7 @@ class TranscriptFollower:
         self._reader: MessageReader | None = None
         self._todos: TodoReader = self._dialect.todos()
         self._window: ClaudeWindow | CodexWindow = self._window_type()
+        self._trail = CostTrail(self._dialect.host)
 
     def _read_on(self, file: BinaryIO) -> None:
         status = os.fstat(file.fileno())
@@ -152,6 +157,7 @@ class TranscriptFollower:
             self._reader = self._dialect.messages(row.id if row is not None else self.path.stem)
         self._window.take(record, self._reader.take(record))
         self._todos.take(record)
+        self._trail.take(record)
 
     def _followed(self) -> FollowedTranscript:
         contents = self._window.contents()

@@ -303,3 +303,20 @@ def test_a_host_that_goes_back_and_has_not_written_so_is_believed(talk: Talk) ->
     assert "tabs" not in talk.hook("UserPromptSubmit").context
     state = talk.hook_session.session.state
     assert [rule.text for rule in state.constraints] == [RULE.rstrip(".")]
+
+
+def test_the_person_reads_what_the_hud_cost_when_the_session_ends(talk: Talk) -> None:
+    talk.hook("SessionStart", source="startup")
+    talk.turn("hello")
+    talk.turn("again " + RULE)
+    ended = talk.hook("SessionEnd")
+    assert ended.message.startswith("HUD: × 1.") and ended.message.endswith("of the cost without it, 2 calls")
+    assert not ended.context
+    end = read_hook({"hook_event_name": "SessionEnd", "session_id": SESSION})
+    assert write_answer(end, ended) == {"systemMessage": ended.message}
+    assert all(not talk.hook(event).message for event in ("Stop", "UserPromptSubmit", "PostToolUse"))
+
+
+def test_a_session_without_a_call_has_no_receipt(talk: Talk) -> None:
+    talk.hook("SessionStart", source="startup")
+    assert talk.hook("SessionEnd") == HookAnswer()

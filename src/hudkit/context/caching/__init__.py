@@ -19,6 +19,7 @@ from hudkit.context.caching.prefix_diff import (
     find_breaks,
     find_divergence,
 )
+from hudkit.context.caching.receipts import CostReceipt, HudText, hud_texts, receipt_of_account, receipt_of_trail
 from hudkit.context.caching.recorded_breaks import RecordedBreak, find_recorded_break
 from hudkit.context.caching.simulation import (
     CacheBlock,
@@ -47,7 +48,9 @@ __all__ = [
     "CallCost",
     "CallHits",
     "CallWeight",
+    "CostReceipt",
     "CostTotals",
+    "HudText",
     "LayerTokens",
     "LayerTotal",
     "PrefixBreak",
@@ -59,8 +62,11 @@ __all__ = [
     "find_breaks",
     "find_divergence",
     "find_recorded_break",
+    "hud_texts",
     "layer_totals",
     "rates_for",
+    "receipt_of_account",
+    "receipt_of_trail",
     "simulate_cache",
     "sum_costs",
     "usd_cost",

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,6 +61,18 @@ def host_folders() -> tuple[tuple[str, Path], ...]:
         ("claude-code", claude_projects()),
         ("codex", _codex_sessions()),
     )
+
+
+def find_session_file(host: str, session: str) -> Path | None:
+    """Return the file of a session of Claude Code or Codex by its id, in its usual place; `None`: not there."""
+    patterns = {
+        "claude-code": (_claude_projects(), (f"*/{escape(session)}.jsonl", f"*/*/subagents/{escape(session)}.jsonl")),
+        "codex": (_codex_sessions(), (f"*/*/*/rollout-*{escape(session)}.jsonl",)),
+    }
+    root, wanted = patterns.get(host, (Path(), ()))
+    with suppress(OSError, ValueError):
+        return next((path for pattern in wanted for path in root.glob(pattern)), None)
+    return None
 
 
 def _plan_folders(roots: tuple[str, ...] = (), env: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
