@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 
 from hudkit.clock import unix_ms, uuid7
 from hudkit.config import Settings
-from hudkit.errors import OperationError, SequenceConflict
+from hudkit.errors import HudkitError, OperationError, SequenceConflict
 from hudkit.hud import ClockAndIds, SessionCore, TokenCounter
 from hudkit.hud.cross_session import LinkedSessionSync, ProjectDefaults, ResumeOffer
 from hudkit.hud.session_core import APPEND_ATTEMPTS, FrameStep
@@ -49,6 +50,9 @@ _NEAR_END = 32
 
 _CHUNK, _MAX_CHUNKS = 1_000, 5
 """Events that are read at once to find what a host took back, and how often where its history may be cut in front."""
+
+
+_LOG = logging.getLogger(__name__)
 
 
 class HudSession(SessionCore):
@@ -241,6 +245,29 @@ class HudSession(SessionCore):
             host = recorded.host or self.id.partition("@")[0].rpartition("/")[0]
             self._ingester = TranscriptIngester(self, host_id_of_key(self.id), place, host)
         return self._ingester
+
+    is_subagent = False
+    """Whether another session started it: then what a person hands on is not for it."""
+    _has_looked = False
+
+    def take_up_task(self) -> None:
+        """Take up the task that a person handed on (`hudkit resume`), where this is the first frame of a session.
+
+        Never raises: the frame goes out in any case.
+        """
+        if self._has_looked or self.project_log is None:
+            return
+        self._has_looked = True
+        state = self.state
+        is_linked = any(link.relation in ("parent", "resume") for link in state.session.links)
+        if state.epoch.last or self.is_subagent or is_linked:
+            return
+        from hudkit.tools.task_handover import take_up
+
+        try:
+            take_up(self, self.project_log)
+        except HudkitError as error:
+            _LOG.warning("the task that was handed on is not taken up: %s", error)
 
     def start(
         self, *, host: str = "", title: str = "", model: str = "", agent: str = "", directory: str = ""

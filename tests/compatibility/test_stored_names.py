@@ -472,4 +472,7 @@ def command_lines(stored: Path) -> list[tuple[str, ...]]:
         ("run", *script, "How many trees?"),
         ("demo",),
         ("replay", str(HERE.parent / "fixtures" / "opencode.db")),
+        ("replay", str(HERE.parent / "transcripts" / "data" / "claude-long.jsonl")),
+        ("resume", "--list", "--project", str(stored), *db),
+        ("resume", "--undo", "--project", str(stored), *db),
     ]

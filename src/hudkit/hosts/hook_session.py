@@ -55,6 +55,7 @@ class HookSession:
         self._ingester = TranscriptIngester(session, host_session, directory, host)
         self._format = format or host
         self._parent = parent
+        session.is_subagent = bool(parent)
         self._file: Path | None = None
         self._follower: TranscriptFollower | None = None
         self._reading = Lock()

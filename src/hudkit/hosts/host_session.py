@@ -123,6 +123,7 @@ class HostSession:
         self._ingester = TranscriptIngester(session, host_session, directory, host)
         self._clock = clock or unix_ms
         self._parent = parent
+        session.is_subagent = bool(parent)
         self._row = SessionRow(host_session, host, parent, directory, root=directory)
         self._conversations = conversations
         self._written: set[str] = set()  # keys of messages in the store that will not change any more

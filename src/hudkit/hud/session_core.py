@@ -329,6 +329,12 @@ class SessionCore:
         del anchors, whole, used_tokens
         return ()
 
+    def take_up_task(self) -> None:
+        """Take up, before a session's first frame, what a person handed on to it.
+
+        Nothing here: operations are known to `HudSession` only.
+        """
+
     # -- frames ------------------------------------------------------------------------------------------------
 
     def frame(
@@ -375,6 +381,7 @@ class SessionCore:
         _check_figures(used_tokens, limit_tokens, budget)
         if placement not in PLACEMENTS:
             raise ConfigError(f"placement is {placement!r}", hint=f"It is one of {', '.join(PLACEMENTS)}")
+        self.take_up_task()
         position = transcript_position(transcript)
         still_there = position.order if history is None else history
         if still_there:

@@ -496,7 +496,8 @@ class SessionOffer(Payload, frozen=True, tag="session.offer"):
     """An earlier session of the project has an open `task` with this number of open `steps`; it last worked at
     `last_active_at` (Unix ms).
 
-    Written by composing at the start of a session that has no task yet; the agent may take the task up.
+    Written by composing at the start of a session that has no task yet; the agent may take the task up. In a
+    project's own log a person says so that its next session takes it up; one without a session takes that back.
     """
 
     session_id: str

@@ -84,7 +84,8 @@ def _reduce(session: SessionFacts, event: Event) -> SessionFacts:
             if link not in session.links:
                 return msgspec.structs.replace(session, links=(*session.links, link))
         case SessionOffer() as offer:
-            return msgspec.structs.replace(session, offer=offer)
+            # One without a session takes the one before it back: a task that was handed on was taken up.
+            return msgspec.structs.replace(session, offer=offer if offer.session_id else None)
         case MessagesRevert() if session.title and not session.request:
             # All prompts were taken back, and the title is about one of them.
             return msgspec.structs.replace(session, title="")

@@ -115,10 +115,17 @@ def recorded_states(session: SessionCore) -> Callable[[str], HudState | None]:
     return state_of
 
 
+def task_to_take(other: HudState) -> tuple[str, Origin]:
+    """Return the task of a session and whose word it is; where nobody set one, what was asked for first stands in."""
+    if other.task:
+        return other.task.description, other.task.origin
+    return other.session.first_request, Origin.USER
+
+
 def _payloads_to_take(other: HudState, state: HudState, id: str) -> Iterator[_TakenPayload]:
-    task = other.task
-    if task and task.description != state.task.description:
-        yield _TakenPayload(task.origin, TaskSet(task.description, taken_from=id))
+    description, origin = task_to_take(other)
+    if description and description != state.task.description:
+        yield _TakenPayload(origin, TaskSet(description, taken_from=id))
     for rule in other.constraints:
         if state.constraints.find(rule.text) is None:
             yield _TakenPayload(rule.mark.origin, ConstraintAdd(rule.text, "", rule.derived, rule.source, id))

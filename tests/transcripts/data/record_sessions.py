@@ -16,10 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +28,7 @@ from hudkit.models.captured_request import CapturedRequest  # noqa: E402
 from hudkit.models.scripted_answers import Answer, Refusal, ScriptedCall, ScriptedReply, says, uses  # noqa: E402
 from hudkit.testing.model_server import ScriptedModel  # noqa: E402
 from npm_programs import CLAUDE_CODE, CODEX, executable  # noqa: E402
+from responses_server import ResponsesServer  # noqa: E402
 
 LONGEST = 300
 """Characters of a text that is kept as it is."""
@@ -321,17 +319,11 @@ class CodexRun:
         self.place = Place()
         self.number = number
         self.script: list[list[dict[str, Any]]] = []
-        self.requests: list[dict[str, Any]] = []
-        self._sent: list[str] = []
         self.home = self.place.home / ".codex"
         self.home.mkdir()
         (self.home / "hooks.json").write_text(json.dumps({"hooks": self.place.hooks()}))
-        self._ids = count(1)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-        provider = f'[model_providers.x]\nname = "x"\nbase_url = "{url}"\nwire_api = "responses"\nenv_key = "XKEY"\n'
-        (self.home / "config.toml").write_text(f'model_provider = "x"\n{provider}')
+        self.server = ResponsesServer(self._answer)
+        (self.home / "config.toml").write_text(self.server.provider())
 
     def begin(self, prompt: str, *answers: list[dict[str, Any]], args: tuple[str, ...] = ()) -> None:
         """Start the session."""
@@ -351,25 +343,28 @@ class CodexRun:
 
     def close(self) -> None:
         """Stop the model and take the folder away."""
-        self._server.shutdown()
-        self._server.server_close()
+        self.server.close()
         shutil.rmtree(self.place.root, ignore_errors=True)
 
     def call(self, name: str, arguments: Mapping[str, Any], namespace: str = "") -> dict[str, Any]:
         """A call of a function."""
         within = {"namespace": namespace} if namespace else {}
-        body = {"name": name, "arguments": json.dumps(arguments), "call_id": f"call_{next(self._ids)}", **within}
-        return {"type": "function_call", "id": f"fc_{next(self._ids)}", **body}
+        body = {
+            "name": name,
+            "arguments": json.dumps(arguments),
+            "call_id": f"call_{self.server.next_id()}",
+            **within,
+        }
+        return {"type": "function_call", "id": f"fc_{self.server.next_id()}", **body}
 
     def free_call(self, name: str, text: str) -> dict[str, Any]:
         """A call of a tool that takes a text."""
-        body = {"name": name, "input": text, "call_id": f"call_{next(self._ids)}", "status": "completed"}
-        return {"type": "custom_tool_call", "id": f"ctc_{next(self._ids)}", **body}
+        body = {"name": name, "input": text, "call_id": f"call_{self.server.next_id()}", "status": "completed"}
+        return {"type": "custom_tool_call", "id": f"ctc_{self.server.next_id()}", **body}
 
     def says(self, text: str) -> dict[str, Any]:
         """Words of the model."""
-        content = [{"type": "output_text", "text": text}]
-        return {"type": "message", "id": f"msg_{next(self._ids)}", "role": "assistant", "content": content}
+        return self.server.says(text)
 
     def _main(self) -> Path:
         return min(self.home.rglob("rollout-*.jsonl"))
@@ -390,7 +385,6 @@ class CodexRun:
         _run(line, environment, self.place.project)
 
     def _answer(self, body: dict[str, Any]) -> list[dict[str, Any]]:
-        self.requests.append(body)
         last = json.dumps(body["input"][-1])
         prompts = json.dumps([item for item in body["input"] if item.get("role") == "user"])
         if "CONTEXT CHECKPOINT COMPACTION" in last:
@@ -398,64 +392,6 @@ class CodexRun:
         if "Look for cracks" in prompts and "overshoots" not in prompts:
             return [self.says("No cracks found.")]
         return self.script.pop(0) if self.script else [self.says("Done.")]
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        run = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                self._send(b'{"data": [], "models": []}', "application/json")
-
-            def do_POST(self) -> None:
-                raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-                body = json.loads(raw)
-                events = run._events(run._answer(body), run._cached(body), len(raw) // 4)
-                self._send(b"".join(events), "text/event-stream")
-
-            def _send(self, body: bytes, kind: str) -> None:
-                self.send_response(200)
-                self.send_header("content-type", kind)
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        return Handler
-
-    def _cached(self, body: dict[str, Any]) -> int:
-        """The tokens of a request that an earlier one began with too."""
-        text = json.dumps([body.get("model"), body.get("tools"), body["input"]])
-        shared = max((_shared(text, earlier) for earlier in self._sent), default=0)
-        self._sent.append(text)
-        return shared // 4 // 128 * 128
-
-    def _events(self, items: list[dict[str, Any]], cached: int, tokens: int) -> Iterator[bytes]:
-        name = f"resp_{next(self._ids)}"
-        usage = {
-            "input_tokens": tokens,
-            "input_tokens_details": {"cached_tokens": min(cached, tokens)},
-            "output_tokens": 30,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": tokens + 30,
-        }
-        events: list[dict[str, Any]] = [{"type": "response.created", "response": {"id": name}}]
-        for index, item in enumerate(items):
-            events += [
-                {"type": f"response.output_item.{edge}", "output_index": index, "item": item}
-                for edge in ("added", "done")
-            ]
-        events.append({"type": "response.completed", "response": {"id": name, "usage": usage}})
-        for event in events:
-            yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
-
-
-def _shared(text: str, other: str) -> int:
-    """How many characters two texts begin with both."""
-    return next((n for n, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other)))
 
 
 def codex_day(run: CodexRun) -> None:

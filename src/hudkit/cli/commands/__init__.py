@@ -30,6 +30,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "compactions": "list what each compaction dropped and kept; undo one",
     },
     "keep": {
+        "resume": "hand the task of a session on to the next one of the project, in any host",
         "pin": "keep one line of yours in sight of a session's agent",
         "project": "show or set the defaults that all sessions of a project share",
         "sections": "list custom sections, trust a project's, try one",

@@ -1,0 +1,129 @@
+"""A task that begins in Claude Code is taken up in Codex and then in OpenCode: the real programs, on one daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opencode_host import Hosts
+
+from hudkit.daemon import client
+from hudkit.hud.session_keys import PROJECT_LOG
+from hudkit.log.stores import open_log
+from hudkit.models.scripted_answers import says
+from hudkit.sections.state import HudState, fold
+from hudkit.testing.model_server import ScriptedModel
+from responses_server import ResponsesServer
+
+pytestmark = [pytest.mark.hosts, pytest.mark.slow]
+
+EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")
+PROMPT = "Bring the kiln down to 80 degrees per hour. Never touch the folder legacy/. Always run the tests twice."
+DECIDED = "We decided to use cone 6 instead of cone 10, because the glaze runs at cone 10."
+RULES = ["Never touch the folder legacy/", "Always run the tests twice"]
+
+
+@pytest.fixture
+def responses() -> Iterator[ResponsesServer]:
+    server = ResponsesServer(lambda _: [server.says("I go on.")])
+    yield server
+    server.close()
+
+
+def _hooks(host: str) -> dict[str, Any]:
+    command = f"{sys.executable} -P -m hudkit hook {host}"
+    return {"hooks": {event: [{"hooks": [{"type": "command", "command": command}]}] for event in EVENTS}}
+
+
+def _run(command: list[Any], folder: Path, environment: Mapping[str, str]) -> None:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _states(db: Path) -> dict[str, HudState]:
+    """The states of the sessions in a log, by the host that each is of."""
+    log = open_log(db, read_only=True)
+    try:
+        keys = [key for key in log.sessions() if not key.startswith(f"{PROJECT_LOG}@")]
+        return {key.partition("/")[0]: fold(log.read(key)) for key in keys}
+    finally:
+        log.close()
+
+
+def _words(state: HudState) -> tuple[str, list[str], list[tuple[str, str]]]:
+    task = state.task.description or state.session.first_request
+    decisions = [(decision.summary, decision.details) for decision in state.decisions]
+    return (task, [rule.text for rule in state.constraints], decisions)
+
+
+def _hand_on(project: Path, db: Path) -> str:
+    """What the person types in the project, and reads."""
+    command = [sys.executable, "-P", "-m", "hudkit", "resume", "--db", str(db)]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_a_task_of_claude_code_goes_on_in_codex_and_then_in_opencode(
+    claude_code_installed: Path,
+    codex_installed: Path,
+    opencode: Hosts,
+    model: ScriptedModel,
+    responses: ResponsesServer,
+    place: Path,
+    plugin: Path,
+    tmp_path: Path,
+) -> None:
+    host = opencode(own=True, plugins=[plugin])
+    project, socket, db = host.project, place / "run" / "d.sock", place / "hudkit.db"
+    client.ensure_running(socket, db=db)
+    home = place / "home"
+    (home / ".codex").mkdir(parents=True)
+    ours = {"HOME": str(home), "HUDKIT_SOCKET": str(socket), "HUDKIT_DB": str(db)}
+
+    settings = home / "settings.json"
+    settings.write_text(json.dumps(_hooks("claude-code")))
+    claude = {
+        "ANTHROPIC_BASE_URL": model.url,
+        "ANTHROPIC_API_KEY": "x",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "IS_SANDBOX": "1",
+    }
+    begin = [claude_code_installed, "-p", "--settings", settings, "--model", "claude-sonnet-4-5"]
+    model.play(says(DECIDED), says("Cone 6."))
+    session = "0a1b2c3d-1111-4222-8333-000000000077"
+    _run([*begin, "--session-id", session, PROMPT], project, {**ours, **claude})
+    _run([*begin, "--resume", session, "Which cone?"], project, {**ours, **claude})
+    first = _words(_states(db)["claude-code"])
+    assert first[0] == PROMPT and first[1] == RULES and "cone 6" in first[2][0][0]
+
+    assert "of claude-code" in _hand_on(project, db)
+    (home / ".codex" / "hooks.json").write_text(json.dumps(_hooks("codex")))
+    (home / ".codex" / "config.toml").write_text(responses.provider())
+    trust = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox")
+    go_on = [codex_installed, "exec", "--skip-git-repo-check", *trust, "--model", "gpt-5-codex", "Go on with it."]
+    _run(go_on, project, {**ours, "CODEX_HOME": str(home / ".codex"), "XKEY": "x"})
+    developer = json.dumps([item for item in responses.requests[0]["input"] if item.get("role") == "developer"])
+    assert all(rule in developer for rule in RULES) and "cone 6" in developer, "in the first request of Codex"
+    assert _words(_states(db)["codex"]) == first
+
+    assert "of codex" in _hand_on(project, db)
+    model.play(says("I go on, too."))
+    host.serve()
+    host.prompt(host.create(), "Go on with it.")
+    request = model.chats[-1]
+    assert all(rule in request.text for rule in RULES) and "cone 6" in request.text, "in OpenCode's first request"
+    assert _words(_states(db)["opencode"]) == first
