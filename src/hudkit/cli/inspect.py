@@ -7,7 +7,7 @@ import asyncio
 import signal
 import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,14 +21,17 @@ from hudkit.cli.common import (
     user_settings,
 )
 from hudkit.cli.demo import ORCHARD_WINDOW, unpack_orchard
+from hudkit.cli.replays.histories import HistoryFolder, find_history
 from hudkit.cli.replays.recorded_log import write_recorded_log
 from hudkit.errors import ConfigError
 from hudkit.inspector.inspected_log import InspectedLog
 from hudkit.inspector.server import serve_inspector
 from hudkit.log.stores import open_log
 from hudkit.paths import index_path
-from hudkit.transcripts import OpenCodeTranscript, OwnTranscript
+from hudkit.transcripts import OpenCodeTranscript, OwnTranscript, Transcript
+from hudkit.transcripts.jsonl_transcript import JsonlTranscript
 from hudkit.transcripts.search import PastSessions, open_past_sessions
+from hudkit.transcripts.transcript_follower import dialect_of
 from hudkit.web.page_guard import loopback_address
 
 _WORDS = """\
@@ -85,17 +88,29 @@ def _opened(args: argparse.Namespace) -> Iterator[tuple[Hud, PastSessions]]:
             past.close()
 
 
+def _transcript_of(file: Path, history: HistoryFolder | None) -> AbstractContextManager[Transcript]:
+    """The transcript of OpenCode's database, or of the sessions of another host."""
+    if history is None:
+        return OpenCodeTranscript.open(file)
+    return closing(JsonlTranscript.open(history.root, dialect_of(history.host)[0]))
+
+
 @contextmanager
 def _recording(args: argparse.Namespace) -> Iterator[tuple[Hud, PastSessions]]:
-    """A recorded history of OpenCode as a log of its own, which is gone when the pages are closed."""
+    """A recorded history as a log of its own, which is gone when the pages are closed."""
     with TemporaryDirectory(prefix="hudkit-") as name:
         folder = Path(name)
         file = unpack_orchard(folder) if args.demo else args.replay
         path, window = folder / "hudkit.db", args.window or (ORCHARD_WINDOW if args.demo else None)
-        with OpenCodeTranscript.open(file) as transcript, progress_bar() as progress:
+        history = None if args.demo else find_history(file)
+        host = "opencode" if history is None else history.host
+        with _transcript_of(file, history) as transcript, progress_bar() as progress:
             write_recorded_log(transcript, path, window=window, progress=progress)
-        nowhere = folder / "nowhere"  # this recording alone, and nothing else of the user's
-        past = open_past_sessions(index_path(path), opencode=file, claude=nowhere, codex=nowhere, eager=False)
+        # This recording alone, and nothing else of the user's.
+        opencode, claude, codex = (
+            file if host == name else folder / "nowhere" for name in ("opencode", "claude-code", "codex")
+        )
+        past = open_past_sessions(index_path(path), opencode=opencode, claude=claude, codex=codex, eager=False)
         past.update()
         try:
             with Hud(open_log(path, read_only=True), settings=user_settings("inspect")) as hud:

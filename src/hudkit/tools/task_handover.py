@@ -18,6 +18,9 @@ from hudkit.sections.state import HudState
 from hudkit.tools.resume_task import task_to_take
 from hudkit.tools.routers import call
 
+_MAX_SESSIONS = 200
+"""Sessions of a project, the newest, among which open tasks are looked for."""
+
 _NO_OFFER = SessionOffer("", "")
 
 
@@ -67,7 +70,7 @@ def take_up(session: SessionCore, project: SessionCore) -> bool:
 def open_tasks_of(project: SessionCore) -> tuple[tuple[str, HudState], ...]:
     """Return the sessions of a project that have an open task, with their states, the one that worked last first."""
     own = project_of_key(project.id)
-    keys = [key for key in project.log.sessions() if project_of_key(key) == own]
+    keys = [key for key in project.log.sessions() if project_of_key(key) == own][-_MAX_SESSIONS:]
     states = {key: project.other(key) for key in keys if not key.startswith(f"{PROJECT_LOG}@")}
     open_tasks = [(key, state) for key, state in states.items() if task_to_take(state)[0] and not _is_subagent(state)]
     return tuple(sorted(open_tasks, key=lambda each: each[1].time, reverse=True))

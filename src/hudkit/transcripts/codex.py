@@ -42,6 +42,7 @@ _OURS = (
     "<environment_context>",
     "<user_instructions>",
     "<turn_aborted>",
+    "<subagent_notification>",
     "# AGENTS.md instructions",
     "<INSTRUCTIONS>",
 )

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from hudkit import Hud
 from hudkit.cli.replays.histories import HistorySums, explain_files, find_history
 from hudkit.cli.replays.history import HistoryOptions, SessionHistory
+from hudkit.cli.replays.recorded_log import write_recorded_log
+from hudkit.transcripts.jsonl_transcript import JsonlTranscript
+from hudkit.transcripts.transcript_follower import dialect_of
 
 DATA = Path(__file__).parents[2] / "transcripts" / "data"
 
@@ -184,3 +188,24 @@ def test_a_path_where_nothing_is_and_a_folder_without_sessions_are_refused(hudki
     assert hudkit("replay", str(tmp_path / "nowhere"))[0] == 2
     code, _, err = hudkit("replay", str(tmp_path))
     assert code == 2 and err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "host", "calls", "compactions"), [("claude-auto", "claude-code", 10, 1), ("codex-long", "codex", 9, 4)]
+)
+def test_a_session_becomes_a_log_that_can_be_looked_at(
+    name: str, host: str, calls: int, compactions: int, tmp_path: Path
+) -> None:
+    transcript = JsonlTranscript.open(DATA / f"{name}.jsonl", dialect_of(host)[0])
+    db = tmp_path / "hudkit.db"
+    assert write_recorded_log(transcript, db) == calls
+    with Hud.open(db) as hud:
+        (key,) = hud.sessions()
+        state = hud.session(key).state
+        assert key.startswith(f"{host}/") and state.compacted.count == compactions
+        assert "Never touch the folder legacy/" in [rule.text for rule in state.constraints]
+
+
+def test_what_codex_tells_of_sub_agents_are_no_words_of_the_user(tmp_path: Path) -> None:
+    assert _session(_codex_home(tmp_path), "codex-agents.jsonl").prompts == 1

@@ -14,7 +14,8 @@ changed between two calls. The pages follow an agent at work. They only read; wh
 show the command.
 
 With `--demo`, the recorded day that ships with hudkit is shown; with `--replay FILE`, the history in OpenCode's
-database as it would have been with the HUD. Both are written to a log of their own that is gone afterwards.
+database, or in a folder or file of Claude Code or Codex, as it would have been with the HUD. Both are written to a
+log of their own that is gone afterwards.
 
 The link can be opened from this machine only, and once: then the browser has a cookie. The search in messages uses
 the index of `hudkit memory`; `hudkit memory index` brings it up to date."""
@@ -24,7 +25,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help="open the link in the browser")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--demo", action="store_true", help="the recorded day that ships with hudkit")
-    what.add_argument("--replay", type=Path, metavar="FILE", help="a recorded history: OpenCode's database")
+    what.add_argument("--replay", type=Path, metavar="FILE", help="a recorded history, as of `hudkit replay`")
     parser.add_argument(
         "--window", type=int, metavar="TOKENS", help="the window of the recorded models, where the name does not tell"
     )

@@ -66,7 +66,7 @@ def host_folders() -> tuple[tuple[str, Path], ...]:
 def find_session_file(host: str, session: str) -> Path | None:
     """Return the file of a session of Claude Code or Codex by its id, in its usual place; `None`: not there."""
     patterns = {
-        "claude-code": (_claude_projects(), (f"*/{escape(session)}.jsonl", f"*/*/subagents/{escape(session)}.jsonl")),
+        "claude-code": (claude_projects(), (f"*/{escape(session)}.jsonl", f"*/*/subagents/{escape(session)}.jsonl")),
         "codex": (_codex_sessions(), (f"*/*/*/rollout-*{escape(session)}.jsonl",)),
     }
     root, wanted = patterns.get(host, (Path(), ()))
