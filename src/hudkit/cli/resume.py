@@ -97,6 +97,7 @@ def _counts(state: HudState) -> str:
     """What of a session's state comes with its task, in words."""
     counts = (
         (len(state.constraints), "rule"),
+        (len(state.preferences), "preference"),
         (len(state.decisions), "decision"),
         (len(state.steps.open), "open step"),
         (len(state.blockers), "blocker"),

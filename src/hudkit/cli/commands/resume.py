@@ -10,11 +10,11 @@ from hudkit.cli.parsing import CliCommand
 
 _DETAILS = """\
 Begin in one agent, go on in another: after this command the next session that begins in the project, in Claude
-Code, Codex, OpenCode or any other host, takes up the task with its rules, live decisions, open steps, blockers and
-notes, as they are at that time, and has them in its first call. The session that they come from stays as it is. An
-agent does the same with the operation `task.resume`. Without SESSION, the task on which a session of the project
-worked last is handed on. `--list` shows the tasks of the project's sessions, `--undo` takes back what nobody has
-taken up yet."""
+Code, Codex, OpenCode or any other host, takes up the task with its rules, preferences, live decisions, open steps,
+blockers and notes, as they are at that time, and has them in its first call. The session that they come from stays as
+it is. An agent does the same with the operation `task.resume`. Without SESSION, the task on which a session of the
+project worked last is handed on. `--list` shows the tasks of the project's sessions, `--undo` takes back what nobody
+has taken up yet."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
