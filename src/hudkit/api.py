@@ -35,12 +35,11 @@ from hudkit.sections.sandboxed import (
     SectionPreparation,
 )
 from hudkit.sections.state import HudState
-from hudkit.tools import OperationResult, call, route
-from hudkit.tools.transcript_text import host_session_id
 
-if TYPE_CHECKING:  # reading messages costs time to import, and many programs read none
+if TYPE_CHECKING:  # messages and operations cost time to import, and who only reads a log needs neither
     from hudkit.ingest import IngestBatch, IngestEvent, IngestState
     from hudkit.ingest.ingester import ForkCandidate
+    from hudkit.tools import OperationResult
     from hudkit.transcripts import Message
     from hudkit.transcripts.search import PastSessions
 
@@ -76,10 +75,14 @@ class HudSession(SessionCore):
         Raises `OperationError` with a text that tells how to call it right, or a `StoreError` where it could not be
         recorded.
         """
+        from hudkit.tools import call
+
         return call(self, operation, args or {}, origin=origin)
 
     def tool(self, router: str, arguments: Mapping[str, Any] | str, *, origin: Origin = Origin.AGENT) -> str:
         """Return the answer to a model's call of the `hud` or `memory` tool; a mistake is answered, never raised."""
+        from hudkit.tools import route
+
         return route(self, router, arguments, origin=origin)
 
     @property
@@ -89,6 +92,8 @@ class HudSession(SessionCore):
         if self.past is None:
             return False
         if not self._has_transcript:
+            from hudkit.tools.transcript_text import host_session_id
+
             host = self.state.session.host or self.id.partition("@")[0].rpartition("/")[0]
             self._has_transcript = self.past.has(host_session_id(self), host)
         return self._has_transcript

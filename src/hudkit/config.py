@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import islice
 from json import dumps
 from pathlib import Path
@@ -698,6 +697,8 @@ def _wrong_keys(table: Table, kind: type[msgspec.Struct], where: str) -> Iterato
 
 
 def _nearest(name: str, fields: tuple[str, ...]) -> str:
+    from difflib import get_close_matches
+
     near = get_close_matches(name[:60], fields, 1)
     if near:
         return f"Did you mean {near[0]!r}?"

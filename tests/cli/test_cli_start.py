@@ -67,8 +67,17 @@ def test_what_carries_a_command_out_can_be_imported(words: tuple[str, ...]) -> N
 
 READS = {
     ("log",): {"hudkit.api", "hudkit.hud.session_core", "hudkit.sections", "hudkit.tokens"},
-    ("show",): {"hudkit.ingest", "hudkit.cli.replays.report", "rich"},
+    ("show",): {
+        "hudkit.ingest",
+        "hudkit.tools",
+        "hudkit.cli.replays.report",
+        "rich",
+        "concurrent.futures",
+        "statistics",
+    },
     ("show", "--sessions"): {"hudkit.api", "hudkit.hud.session_core", "hudkit.context", "rich"},
+    ("compactions",): {"hudkit.ingest", "rich", "concurrent.futures", "statistics"},
+    ("verify",): {"hudkit.api", "hudkit.hud.session_core", "hudkit.tokens", "rich"},
     ("config",): {"hudkit.api", "hudkit.log", "sqlite3"},
 }
 """Reading commands, and what of ours they have no need of."""
@@ -86,7 +95,8 @@ def test_a_read_does_not_import_what_writes_parses_or_composes_for_others(
 def test_a_program_with_a_hud_imports_no_parser_and_no_extraction() -> None:
     code = "import sys; from hudkit import Hud; Hud.in_memory().session('s').frame(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"markdown_it", "hudkit.ingest", "hudkit.cli"} & set(done.stdout.split())
+    not_needed = {"markdown_it", "hudkit.ingest", "hudkit.tools", "hudkit.cli", "concurrent.futures", "statistics"}
+    assert not (not_needed | {"difflib"}) & set(done.stdout.split())
 
 
 BROKEN = """

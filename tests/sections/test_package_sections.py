@@ -302,7 +302,7 @@ def test_one_that_hangs_holds_no_frame_and_is_told(install: Install, monkeypatch
         waits.append(sum(not future.done() for future in futures))
         return futures_wait(futures, timeout=timeout)
 
-    monkeypatch.setattr(packages, "wait", wait)
+    monkeypatch.setattr("concurrent.futures.wait", wait)
     assert not load_section("tally").wrong
     with Hud.in_memory(settings=settings("tally", budget_ms=1)) as hud:
         session = hud.session("s")

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import hypot, isfinite, sqrt
-from statistics import median
 
 import msgspec
 
@@ -89,7 +88,10 @@ class ModelCalibration(msgspec.Struct, frozen=True, omit_defaults=True):
 
         `None` where nothing was reported yet.
         """
-        return median(self.errors) if self.errors else None
+        ordered, middle = sorted(self.errors), len(self.errors) // 2
+        if not ordered:
+            return None
+        return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 class TokenEstimate(msgspec.Struct, frozen=True):

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib import import_module
 from types import MappingProxyType
@@ -461,6 +460,8 @@ def _from_table(model: str) -> Prices | None:
 
 
 def _refuse(model: str) -> Prices:
+    from difflib import get_close_matches
+
     names = _listed_models() or list(BUNDLED)
     near = get_close_matches(model.rpartition("/")[2].lower(), names, n=3, cutoff=0.5)
     raise ConfigError(

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, wait
 from hashlib import blake2b
 from itertools import islice
 from operator import is_
@@ -49,6 +48,7 @@ from hudkit.sections.sandboxed.sandbox import MAX_ERROR_CHARS
 from hudkit.sections.state import HudState, undone_seqs
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from importlib.metadata import EntryPoint
 
 ENTRY_POINT_GROUP: Final = "hudkit.sections"
@@ -187,6 +187,8 @@ class PackageSections:
 
 
 def _start_thread(call: Callable[[], _T]) -> Future[_T]:
+    from concurrent.futures import Future
+
     future: Future[_T] = Future()
 
     def run() -> None:
@@ -333,6 +335,8 @@ class PackagePreparation:
         free = [name for name in names if (recorded := state.custom.get(name)) is None or recorded.package]
         if not free:
             return tuple(payloads)
+        from concurrent.futures import wait  # a program without such sections does not pay for it
+
         seconds = self._settings.budget_ms / 1000 + (_START_SECONDS if self._is_first else 0.0)
         deadline = time.monotonic() + seconds
         packages = self._packages()

@@ -8,9 +8,8 @@ late is told with the next frame, and until then the last good output stands.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from operator import is_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -37,6 +36,9 @@ from hudkit.sections.sandboxed.sandbox import (
     sandbox_kind,
 )
 from hudkit.sections.state import HudState
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 REFUSED_TEXT = "the settings do not let agents define sections ([custom] agent)"
 
@@ -67,6 +69,8 @@ class Sandbox:
     def start(self, definition: SectionDefinition, values: dict[str, Any]) -> Future[SandboxOutcome]:
         """Run a definition on what it reads, behind those that were started before; return its outcome to come."""
         if self._thread is None:
+            from concurrent.futures import ThreadPoolExecutor
+
             self._thread = ThreadPoolExecutor(1, "hudkit-custom")
         return self._thread.submit(self.run, definition, values)
 
@@ -116,7 +120,7 @@ class SectionPreparation:
         """Return the events that bring the custom sections of a state up to date, as far as that is done in time."""
         try:
             return self._prepare(state)
-        except (HudkitError, OSError, RuntimeError, ValueError, CancelledError):
+        except (HudkitError, OSError, RuntimeError, ValueError):
             # The frame goes out with what there is.
             return ()
 
@@ -127,6 +131,8 @@ class SectionPreparation:
         inputs = (files, state.custom, *(getattr(state, name) for name in READABLE_FIELDS))
         if len(inputs) == len(self._settled) and all(map(is_, inputs, self._settled)):
             return ()
+        from concurrent.futures import wait  # a program without such sections does not pay for it
+
         by_operation = {section.name: _definition_of(section) for section in state.custom if section.source}
         # A file goes before an operation's definition of the same name.
         wanted = by_operation | dict(files)
@@ -177,6 +183,8 @@ class SectionPreparation:
         if not job.future.done():
             return None
         del self._jobs[definition.name]
+        if job.future.cancelled():  # the sandbox was closed: the frame goes out with what there is
+            return None
         return _prepared(definition, job.definition, job.inputs, job.future.result())
 
 
