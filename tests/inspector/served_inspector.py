@@ -100,7 +100,10 @@ class PageVisitor:
         return answer
 
     def get(self, path: str = "/", **headers: str) -> PageAnswer:
-        return self.ask("GET", path, **headers)
+        """Ask for a page, and again where it says that the log is still being read, as a browser does."""
+        while (answer := self.ask("GET", path, **headers)).headers.get("refresh"):
+            pass
+        return answer
 
     def enter(self) -> PageAnswer:
         """Open the one-time link."""

@@ -31,9 +31,9 @@ from hudkit.context.compaction.request_parts import CallOutput
 from hudkit.errors import ConfigError
 from hudkit.log.event import Event
 from hudkit.log.payloads import RequestParts, SentTranscript
-from hudkit.sections.call_history import MAX_READINGS
+from hudkit.sections.call_history import MAX_READINGS, WindowState
 from hudkit.sections.state import HudState
-from hudkit.tokens.model_facts import OverflowRule, window_of
+from hudkit.tokens.model_facts import OverflowRule, Window, window_of
 from hudkit.tokens.usage import Floors, Trend, Usage, trend_of, usage_of
 
 DELTA_FORMS = {"tool": "tool", "user": "user"}
@@ -244,14 +244,7 @@ def estimate_usage(
     state: HudState, settings: Settings, used: int | None = None, limit: int | None = None, model: str = ""
 ) -> Usage:
     """Return the window in use: as given, in tokens, else as last reported."""
-    window = window_of(
-        model or state.model,
-        host=limit or state.window.limit_tokens,
-        user=settings.window,
-        by_model=settings.windows,
-        host_output=state.window.output_tokens or None,
-        observed=state.window.observed_limit,
-    )
+    window = window_in_force(state.window, model or state.model, settings, limit)
     # Only a host that told its output limit is known to compact: without it, bands are of the whole window alone.
     compacts = settings.overflow.auto and bool(state.window.output_tokens)
     return usage_of(
@@ -261,6 +254,19 @@ def estimate_usage(
         floors=_band_floors(settings.bands),
         previous=_last_shown_band(state),
         slack=settings.bands.hysteresis,
+    )
+
+
+def window_in_force(reported: WindowState, model: str, settings: Settings, limit: int | None = None) -> Window:
+    """Return the window of a model: of `limit` tokens where that is given, else as the host reported it before, as
+    the settings or a table have it, as compactions showed, or assumed."""
+    return window_of(
+        model,
+        host=limit or reported.limit_tokens,
+        user=settings.window,
+        by_model=settings.windows,
+        host_output=reported.output_tokens or None,
+        observed=reported.observed_limit,
     )
 
 

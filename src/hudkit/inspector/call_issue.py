@@ -31,9 +31,9 @@ def _lines(
     yield ""
     yield f"- host: {state.session.host or 'not told'}, model: {snapshot.model or state.model or 'not told'}"
     yield f"- Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-    usage = record.usage_of(call, state)
-    used = "not reported" if usage.used_tokens is None else f"{usage.used_tokens:,}"
-    limit = f"{usage.limit_tokens:,} ({usage.source})"
+    window, used_tokens = record.window_of(call), call.window.used_tokens
+    used = "not reported" if used_tokens is None else f"{used_tokens:,}"
+    limit = f"{window.limit_tokens:,} ({window.source})"
     band, compactions = arguments.band or "unknown", state.compacted.count
     yield f"- window: {used} of {limit} tokens, band {band}, compactions: {compactions}"
     asked = arguments.density or "by what fits"

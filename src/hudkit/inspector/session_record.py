@@ -8,7 +8,7 @@ event; the state at any other is folded from the one before it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -18,11 +18,12 @@ from hudkit.context.caching import CacheAccount, CallHits, PrefixBreak, account_
 from hudkit.context.compaction.receipts import Receipt, read_receipts
 from hudkit.errors import ConfigError
 from hudkit.hud import ClockAndIds
-from hudkit.hud.frame_request import estimate_usage
+from hudkit.hud.frame_request import window_in_force
 from hudkit.log import Event
-from hudkit.log.payloads import CompactAfter, ContextSnapshot, EventRestate, Redact
+from hudkit.log.payloads import CompactAfter, ContextSnapshot, EventRestate, Redact, SessionStart
+from hudkit.sections.call_history import CALL_FOLDS, WindowState
 from hudkit.sections.state import HudState, fold, undo_reaches
-from hudkit.tokens import Prices, Usage, prices_of
+from hudkit.tokens import Prices, Window, prices_of
 
 CHECKPOINT_EVERY = 500
 """Events between two states that are remembered."""
@@ -36,12 +37,14 @@ _MAX_STATES = 24
 
 
 class RecordedCall(msgspec.Struct, frozen=True):
-    """A call of the session: `number` counts from 1, `seq` is its event, `time` Unix ms."""
+    """A call of the session: `number` counts from 1, `seq` is its event, `time` Unix ms; `window` as it was reported
+    up to then."""
 
     number: int
     seq: int
     time: int
     snapshot: ContextSnapshot
+    window: WindowState
 
 
 class SessionRecord(HudSession):
@@ -54,6 +57,8 @@ class SessionRecord(HudSession):
         self.is_stale = False
         """Whether what was read before has changed since, because something was redacted: read the session anew."""
         self._read: list[Event] = []
+        self._window = WindowState()
+        self._model = ""
         self._checkpoints: dict[int, HudState] = {0: HudState(session_id=key)}
         self._looked_at: dict[int, HudState] = {}
         self._accounts: dict[int, tuple[int, CacheAccount]] = {}
@@ -104,23 +109,19 @@ class SessionRecord(HudSession):
                 del self._looked_at[next(iter(self._looked_at))]
         return self._looked_at[seq]
 
-    def states_at(self, seqs: Iterable[int]) -> Iterator[HudState]:
-        """Return the states as of these events, which ascend; each is folded from the one before it."""
-        state: HudState | None = None
-        for seq in seqs:
-            events = () if state is None else tuple(self.events(state.seq, seq))
-            if state is None or undo_reaches(events, state.seq):
-                state = self.state_at(seq)
-            else:
-                state = fold(events, state)
-            yield state
-
     def _take_read(self, events: Sequence[Event]) -> None:
         self._read += events
+        told_by, reduce_window = CALL_FOLDS["window"]
         for event in events:
             payload = event.payload
+            if isinstance(payload, told_by):
+                self._window = reduce_window(self._window, event)
+            elif isinstance(payload, SessionStart):
+                self._model = payload.model or self._model
             if isinstance(payload, ContextSnapshot) and payload.call is not None:
-                self.calls.append(RecordedCall(len(self.calls) + 1, event.seq, event.timestamp, payload))
+                self.calls.append(
+                    RecordedCall(len(self.calls) + 1, event.seq, event.timestamp, payload, self._window)
+                )
             elif isinstance(payload, CompactAfter):
                 self.compactions.append(event)
 
@@ -165,15 +166,9 @@ class SessionRecord(HudSession):
         """Return the call that was recorded by event `seq`, or the last one before it; `None` before the first."""
         return next((call for call in reversed(self.calls) if call.seq <= seq), None)
 
-    def usage_of(self, call: RecordedCall, state: HudState) -> Usage:
-        """Return the window in use that a call went by, with the state as of its event.
-
-        A size that the host did not tell is the one that the frame had: of the settings, of a table, or assumed.
-        """
-        snapshot = call.snapshot
-        return estimate_usage(
-            state, self.settings, snapshot.used_tokens, snapshot.limit_tokens, snapshot.model or state.model
-        )
+    def window_of(self, call: RecordedCall) -> Window:
+        """Return the window that a call went by, whose size the host told, or the settings, or nobody."""
+        return window_in_force(call.window, call.window.model or self._model, self.settings)
 
     def account_at(self, seq: int) -> CacheAccount:
         """Return the account of the calls around event `seq`: of all, but in a very long session."""

@@ -87,8 +87,9 @@ def _facts(
 ) -> HtmlElement:
     rows: list[tuple[str, Child]] = [("Event", f"{state.seq:,} of {record.last:,}"), ("At", day_and_time(state.time))]
     if call is not None:
-        usage = record.usage_of(call, state)
-        rows.append(("Window in use", window_use(usage.used_tokens, usage.limit_tokens, usage.source, frame.band)))
+        window = record.window_of(call)
+        use = window_use(call.window.used_tokens, window.limit_tokens, window.source, frame.band)
+        rows.append(("Window in use", use))
         rows.append(("Model", call.snapshot.model or state.model))
     else:
         rows.append(("Band", band_label(frame.band)))

@@ -24,7 +24,6 @@ from hudkit.inspector.session_list import SessionSummary
 from hudkit.inspector.session_record import PART_EVENTS, RecordedCall, SessionRecord, price_of
 from hudkit.log import Event
 from hudkit.log.payloads import CompactAfter
-from hudkit.tokens import Usage
 from hudkit.tools.cache_text import break_cause, epoch_reason
 from hudkit.tools.receipt_text import TRIGGER_WORDS
 from hudkit.web.elements import Child, e
@@ -241,34 +240,33 @@ def _rows(record: SessionRecord, calls: Sequence[RecordedCall]) -> Iterator[Html
             breaks.setdefault(prefix_break.seq, []).append(prefix_break)
     last = calls[-1].seq if calls[-1].number < len(record.calls) else record.read_upto
     between = [(n, event) for n, event in enumerate(record.compactions, 1) if calls[0].seq < event.seq <= last]
-    usages = list(map(record.usage_of, calls, record.states_at(call.seq for call in calls)))
     for place in range(len(calls) - 1, -1, -1):
         call = calls[place]
         while between and between[-1][1].seq > call.seq:
             yield _compaction_row(record, *between.pop())
         before = record.calls[call.number - 2] if call.number > 1 else None
-        yield _call_row(record, call, before, usages[place], hits.get(call.seq), breaks.get(call.seq, []))
+        yield _call_row(record, call, before, hits.get(call.seq), breaks.get(call.seq, []))
 
 
 def _call_row(
     record: SessionRecord,
     call: RecordedCall,
     before: RecordedCall | None,
-    usage: Usage,
     hits: CallHits | None,
     breaks: Sequence[PrefixBreak],
 ) -> HtmlElement:
     arguments = call.snapshot.call
     assert arguments is not None
     band = Band(arguments.band) if arguments.band else Band.UNKNOWN
-    window: Child = band_label(band)
-    if usage.used_tokens is not None:
-        window = window_use(usage.used_tokens, usage.limit_tokens, usage.source, band)
+    use: Child = band_label(band)
+    if call.window.used_tokens is not None:
+        window = record.window_of(call)
+        use = window_use(call.window.used_tokens, window.limit_tokens, window.source, band)
     return e(
         "tr",
         e("th", e("a", f"{call.number:,}", href=call_link(record.id, call.seq)), scope="row"),
         e("td", _moment(call, before)),
-        e("td", window),
+        e("td", use),
         e("td", _hud(arguments.tokens, arguments.budget, hits), data_name="HUD"),
         e("td", _read(hits), class_="number", data_name="Cache"),
         e("td", _happened(call, hits, breaks), class_="happened"),
