@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -70,6 +73,38 @@ def test_a_recorded_history_is_replayed_with_the_window_that_is_given(tmp_path: 
     with inspect(tmp_path, "--replay", recorded, "--window", 12_345) as (_, link):
         page = open_link(link)
         assert "12,345 tokens" in page
+
+
+def test_the_commands_that_a_replay_shows_can_be_run(tmp_path: Path) -> None:
+    recorded = Path(__file__).parent.parent / "fixtures" / "opencode.db"
+    with inspect(tmp_path, "--replay", recorded) as (_, link):
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+
+        def read(address: str) -> str:
+            with opener.open(address, timeout=60) as answer:
+                return html.unescape(answer.read().decode())
+
+        base = link.partition("/?")[0]
+        session = next(
+            found
+            for found in re.findall(r'href="(/session\?[^"]*)"', read(link))
+            if "compactions?id=" in read(base + found)
+        )
+        page = read(base + session.replace("/session", "/compactions"))
+        commands = dict.fromkeys(re.findall(r"<code>(hudkit [^<]*)</code>", page))
+        assert len(commands) > 3 and not any("compactions undo" in command for command in commands)
+        for command in list(commands)[:3]:
+            words = shlex.split(command.replace("WORDS", "the"))[1:]
+            env = {**os.environ, "HOME": str(tmp_path), "HUDKIT_DATA": str(tmp_path)}
+            done = subprocess.run(
+                [sys.executable, "-m", "hudkit", *words],
+                env=env,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert done.returncode == 0 and done.stdout, (command, done)
 
 
 @pytest.mark.parametrize(

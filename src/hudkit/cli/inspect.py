@@ -48,14 +48,14 @@ def run(args: argparse.Namespace) -> int:
     if not 0 <= args.port <= 65535:
         raise ConfigError(f"--port {args.port} is not a port", hint="1 to 65535; 0 for one that is free")
     log_to_stderr()
-    with _opened(args) as (hud, past):
+    with _opened(args) as (hud, past, recording):
 
         def say(link: str) -> None:
             print(_WORDS.format(link=link), flush=True)
             if args.open:
                 webbrowser.open(link)
 
-        inspected = InspectedLog(hud, past)
+        inspected = InspectedLog(hud, past, recording)
         try:
             asyncio.run(_serve_until_signal(inspected, args, say))
         finally:
@@ -72,8 +72,8 @@ async def _serve_until_signal(inspected: InspectedLog, args: argparse.Namespace,
 
 
 @contextmanager
-def _opened(args: argparse.Namespace) -> Iterator[tuple[Hud, PastSessions]]:
-    """The log that is inspected and the transcripts beside it, for as long as the pages are served."""
+def _opened(args: argparse.Namespace) -> Iterator[tuple[Hud, PastSessions, str]]:
+    """The log that is inspected, the transcripts beside it, and the recording that it is a replay of, if it is one."""
     if args.demo or args.replay is not None:
         with _recording(args) as opened:
             yield opened
@@ -83,7 +83,7 @@ def _opened(args: argparse.Namespace) -> Iterator[tuple[Hud, PastSessions]]:
         # Nothing is written by looking: `hudkit memory index` brings the index up to date.
         past = open_past_sessions(index_path(log), also=(*session_sources(log), OwnTranscript(hud.log)), eager=False)
         try:
-            yield hud, past
+            yield hud, past, ""
         finally:
             past.close()
 
@@ -96,7 +96,7 @@ def _transcript_of(file: Path, history: HistoryFolder | None) -> AbstractContext
 
 
 @contextmanager
-def _recording(args: argparse.Namespace) -> Iterator[tuple[Hud, PastSessions]]:
+def _recording(args: argparse.Namespace) -> Iterator[tuple[Hud, PastSessions, str]]:
     """A recorded history as a log of its own, which is gone when the pages are closed."""
     with TemporaryDirectory(prefix="hudkit-") as name:
         folder = Path(name)
@@ -114,6 +114,6 @@ def _recording(args: argparse.Namespace) -> Iterator[tuple[Hud, PastSessions]]:
         past.update()
         try:
             with Hud(open_log(path, read_only=True), settings=user_settings("inspect")) as hud:
-                yield hud, past
+                yield hud, past, str(file.absolute())
         finally:
             past.close()

@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import Literal
 
+import msgspec
+
 from hudkit.api import Hud
 from hudkit.context.compaction.receipts import CoveredRange, covered_range
 from hudkit.errors import ConfigError, HudkitError
@@ -39,9 +41,11 @@ class InspectedLog:
     `ConfigError` for an address that names nothing there is, a `StoreError` where the log cannot be read.
     """
 
-    def __init__(self, hud: Hud, past: PastSessions | None = None) -> None:
+    def __init__(self, hud: Hud, past: PastSessions | None = None, recording: str = "") -> None:
         """`past` are the hosts' transcripts and the search index; without them nothing is told of messages. Closing
-        both stays the giver's."""
+        both stays the giver's. `recording` is OpenCode's database where the log is only a replay of it: commands
+        that the pages show read that."""
+        self._recording = recording
         self._hud = hud
         self._past = past
         self._list = SessionList(hud)
@@ -126,11 +130,13 @@ class InspectedLog:
         if not values.get("id"):
             page = self._list.page(query) if query else None
             messages = find_messages(self._past, query) if query else MessageHits()
-            return search_page(query, page, messages, self._key_of, None, ()), True
+            return search_page(query, page, messages, self._key_of, None, (), self._recording), True
         record, whole = self._record(values)
         summary = self._summary(record)
         messages = find_messages(self._past, query, summary.host_session) if query else MessageHits()
-        return search_page(query, None, messages, self._key_of, summary, find_events(record, query)), whole
+        return search_page(
+            query, None, messages, self._key_of, summary, find_events(record, query), self._recording
+        ), whole
 
     def fit_fragment(self, values: Mapping[str, str]) -> tuple[str, bool]:
         """Return the part of a call's page that shows it at another budget."""
@@ -165,7 +171,7 @@ class InspectedLog:
         return keys[0] if len(keys) == 1 else ""
 
     def _summary(self, record: SessionRecord) -> SessionSummary:
-        return self._list.summary_of(record.id)
+        return msgspec.structs.replace(self._list.summary_of(record.id), recording=self._recording)
 
 
 def _waiting(record: SessionRecord, read: int, last: int) -> str:

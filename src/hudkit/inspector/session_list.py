@@ -32,7 +32,7 @@ _MAX_CORES = 64
 
 class SessionSummary(msgspec.Struct, frozen=True):
     """One session as of its event `seq`; times are Unix ms, `used` and `limit` tokens (`used` `None`: not known),
-    `source` says who gave the limit."""
+    `source` says who gave the limit, `recording` is the file that the session is only a replay of."""
 
     key: str
     seq: int
@@ -49,6 +49,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     limit: int
     source: Source
     band: Band
+    recording: str = ""
 
     @property
     def project(self) -> str:

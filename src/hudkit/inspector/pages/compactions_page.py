@@ -10,7 +10,7 @@ from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.config import Settings
 from hudkit.context.compaction.receipts import CoveredRange, Receipt, RequestEstimate, count_items
 from hudkit.inspector.links import compaction_link, session_link
-from hudkit.inspector.pages.page_shell import command, facts, render_page, section, step_links
+from hudkit.inspector.pages.page_shell import command, facts, memory_command, render_page, section, step_links
 from hudkit.inspector.session_list import SessionSummary
 from hudkit.inspector.session_record import SessionRecord
 from hudkit.tools.receipt_text import TRIGGER_WORDS, freed_text, token_figures
@@ -83,14 +83,19 @@ def _ways_back(receipt: Receipt, summary: SessionSummary, seen: CoveredRange | N
     quoted_id = shlex.quote(visible(summary.host_session))
     rows: list[Child] = []
     if seen is not None:
-        rows.append(command(f"hudkit memory messages {quoted_id}"))
-        rows.append(command(f"hudkit memory search WORDS --session {quoted_id}"))
-    if seen is not None and not receipt.undone and summary.host in _UNDONE_BY_HOST:
+        rows.append(memory_command(f"messages {quoted_id}", summary.recording))
+        rows.append(memory_command(f"search WORDS --session {quoted_id}", summary.recording))
+    is_undoable = seen is not None and not receipt.undone and summary.host in _UNDONE_BY_HOST
+    if is_undoable and not summary.recording:
         rows.append(command(f"hudkit compactions undo {receipt.number} --session {quoted_id}"))
     if not rows:
         words = "The messages of this session cannot be read here; the HUD kept what is below."
         return section("To get it back", e("p", words, class_="soft"))
     note = "Read what was dropped, search it, or take the compaction back: the last says first what it will do"
+    if summary.recording:
+        note = (
+            "Read what was dropped, or search it. With the HUD in the host, a command takes the compaction back, too"
+        )
     return section("To get it back", e("div", rows, class_="ways"), note=note)
 
 
@@ -180,7 +185,7 @@ def _message(message: Message, summary: SessionSummary) -> HtmlElement:
         "li",
         e("p", about, class_="about"),
         e("p", excerpt(words, 240)) if words else None,
-        command(f"hudkit memory message {quoted_session} {quoted_id}"),
+        memory_command(f"message {quoted_session} {quoted_id}", summary.recording),
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 
 from hudkit import __version__
-from hudkit.compose import Band
+from hudkit.compose import Band, visible
 from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.inspector.charts import share_bar
 from hudkit.inspector.links import page_link
@@ -157,6 +158,11 @@ def section(title: str, *body: Child, id: str = "", note: Child = None) -> HtmlE
     """Return a part of a page under a heading, with a note beside it."""
     head = e("header", e("h2", title), e("p", note, class_="soft") if note else None)
     return e("section", head, body, id=id or None)
+
+
+def memory_command(words: str, recording: str) -> HtmlElement:
+    """Return a command that reads messages: those of the host, or of the recording that the log is a replay of."""
+    return command(f"hudkit memory {words}" + (f" --opencode {shlex.quote(visible(recording))}" if recording else ""))
 
 
 def command(text: str) -> HtmlElement:

@@ -9,7 +9,7 @@ from hudkit.compose import visible
 from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.inspector.event_search import SEARCHED_EVENTS, EventHit, MessageHits, highlighted
 from hudkit.inspector.links import call_link, page_link, session_link
-from hudkit.inspector.pages.page_shell import command, render_page, section
+from hudkit.inspector.pages.page_shell import command, memory_command, render_page, section
 from hudkit.inspector.session_list import SessionPage, SessionSummary
 from hudkit.transcripts.search.query import SearchHit
 from hudkit.web.elements import Child, classes, e
@@ -25,15 +25,17 @@ def search_page(
     key_of: Callable[[SearchHit], str],
     session: SessionSummary | None,
     events: Sequence[EventHit],
+    recording: str = "",
 ) -> str:
     """Return the page with what was found. `key_of` gives the key of a hit's session, empty where the log has none;
-    `session` and `events` are of the session that is searched, `sessions` of the list where none is."""
+    `session` and `events` are of the session that is searched, `sessions` of the list where none is; `recording` is
+    the file that the log is only a replay of."""
     crumbs = [("Sessions", "/")]
     if session is not None:
         crumbs.append((excerpt(session.title, 40), session_link(session.key)))
     words = query.lower().split()
     body: list[Child] = [e("h1", f"Search: {excerpt(query, 80)}" if query else "Search")]
-    parts: list[Child] = [_messages(messages, key_of, words)]
+    parts: list[Child] = [_messages(messages, key_of, words, recording)]
     if session is not None:
         everywhere = page_link("/search", q=query)
         body.append(e("p", "In this session. ", e("a", "Search all sessions", href=everywhere), class_="soft"))
@@ -82,16 +84,18 @@ def _sessions(sessions: SessionPage, query: str) -> Child:
     return section(count_of(sessions.total, "session").capitalize(), e("ul", rows, class_="hits"), more)
 
 
-def _messages(messages: MessageHits, key_of: Callable[[SearchHit], str], words: Sequence[str]) -> HtmlElement:
+def _messages(
+    messages: MessageHits, key_of: Callable[[SearchHit], str], words: Sequence[str], recording: str
+) -> HtmlElement:
     if messages.problem:
         update = e("p", "The index is made and brought up to date by: ", command("hudkit memory index"))
         return section("Messages", e("p", messages.problem, class_="soft"), update, id="messages")
-    rows = [_message(hit, key_of(hit), words) for hit in messages.hits]
+    rows = [_message(hit, key_of(hit), words, recording) for hit in messages.hits]
     body: Child = e("ul", rows, class_="hits") if rows else e("p", "No message answers.", class_="soft")
     return section(f"Messages ({len(rows)})", body, note="From the search index, best first", id="messages")
 
 
-def _message(hit: SearchHit, key: str, words: Sequence[str]) -> HtmlElement:
+def _message(hit: SearchHit, key: str, words: Sequence[str], recording: str) -> HtmlElement:
     title = excerpt(hit.title or hit.session, 80)
     about: list[Child] = [
         e("a", title, href=session_link(key)) if key else e("b", title),
@@ -105,7 +109,7 @@ def _message(hit: SearchHit, key: str, words: Sequence[str]) -> HtmlElement:
         "li",
         e("p", about, class_="about"),
         e("p", text),
-        command(f"hudkit memory message {quoted_session} {quoted_id}"),
+        memory_command(f"message {quoted_session} {quoted_id}", recording),
     )
 
 
