@@ -73,7 +73,7 @@ async def _serve_until_signal(inspected: InspectedLog, args: argparse.Namespace,
 
 @contextmanager
 def _opened(args: argparse.Namespace) -> Iterator[tuple[Hud, PastSessions, str]]:
-    """The log that is inspected, the transcripts beside it, and the recording that it is a replay of, if it is one."""
+    """The log that is inspected, the transcripts beside it, and the recording of which it is a replay, or nothing."""
     if args.demo or args.replay is not None:
         with _recording(args) as opened:
             yield opened
