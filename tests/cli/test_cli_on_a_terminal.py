@@ -89,6 +89,10 @@ def test_no_word_is_broken_and_none_is_lost(name: str, env: Mapping[str, str]) -
     assert fits and fits <= set(plain(on_terminal(*SHOWN[name], env=env)).split())
 
 
+def test_a_terminal_that_does_not_know_its_width_has_eighty_columns(env: Mapping[str, str]) -> None:
+    assert on_terminal("log", env=env, columns=0) == on_terminal("log", env=env, columns=80)
+
+
 def test_sessions_are_listed_as_a_person_names_them(env: Mapping[str, str]) -> None:
     lines = plain(on_terminal("show", "--sessions", env=env)).splitlines()
     assert lines[0].split() == ["id", "last", "title", "host", "project", "events"]

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TextIO
 
 from rich.cells import cell_len, set_cell_size
@@ -80,10 +81,11 @@ class Screen:
         return "".join(parts)
 
     def _size(self) -> os.terminal_size:
-        try:
-            return os.get_terminal_size(self.out.fileno())
-        except OSError:
-            return shutil.get_terminal_size()
+        with suppress(OSError):
+            size = os.get_terminal_size(self.out.fileno())
+            if size.columns:  # some terminals of containers and scripts have none: nobody told them
+                return size
+        return shutil.get_terminal_size()
 
 
 _CONSOLE = Console(color_system=None, force_terminal=False, legacy_windows=False)
