@@ -283,9 +283,9 @@ def _place_details(
     A reason alone is the text: a model that was asked to record something with its reason writes both in one.
     """
     fields = operation.arguments.__struct_fields__
-    given = [*placed, *others]
-    if operation.writes and text and len(given) == 1 and given[0] in _DETAIL_NAMES:
-        placed[text] = placed.pop(given[0], None) or others.pop(given[0])
+    all_names = [*placed, *others]
+    if operation.writes and text and len(all_names) == 1 and all_names[0] in _DETAIL_NAMES:
+        placed[text] = placed.pop(all_names[0], None) or others.pop(all_names[0])
         return
     # Beside a summary, a description is what it says beyond it.
     names = _DETAIL_NAMES | (_LONGER_NAMES if "details" in fields and text in placed else frozenset())
