@@ -64,12 +64,13 @@ class Attempt(msgspec.Struct, frozen=True):
     """What a call did: the verdict, the call as the model wrote it, and the answer.
 
     Verdicts are `right`, `refused`, `half` (what was recorded is right, and something that was asked for is missing)
-    and `wrong`.
+    and `wrong`; `harms` where it is wrong and recorded something, so that it did more than read.
     """
 
     verdict: str
     written: str
     answer: str
+    harms: bool = False
 
 
 def requests(file: Path = PROMPTS) -> list[Request]:
@@ -177,7 +178,8 @@ def judged(session: HudSession, request: Request, written: str) -> Attempt:
     named = resolve_operation(*parse_call(routed[1]))
     if not events and named is not None and named.writes:
         return Attempt("refused", written, told.text)  # nothing was recorded, and the answer says so
-    return Attempt("half" if any(left) else "wrong", written, told.text)
+    verdict = "half" if any(left) else "wrong"
+    return Attempt(verdict, written, told.text, harms=verdict == "wrong" and bool(events))
 
 
 def _routed(name: str, arguments: Any) -> tuple[str, Any] | None:
@@ -215,10 +217,13 @@ def _missing(
 
 
 def table(server: ModelServer, file: Path = PROMPTS, answers: Path | None = None) -> Counter[str]:
-    """How many of the calls were right, half, wrong and refused, and what the second call after a refusal was."""
+    """How many of the calls were right, half, wrong and refused, what the second call after a refusal was, and how
+    many of both did harm."""
     counts: Counter[str] = Counter()
     for _, first, second in measured(server, file, answers):
         counts[first.verdict] += 1
+        counts["harm"] += first.harms
         if second is not None:
             counts[f"second {second.verdict}"] += 1
+            counts["second harm"] += second.harms
     return counts

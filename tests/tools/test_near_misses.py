@@ -159,6 +159,10 @@ GONE = ("notes.remove", {"id": "n1"})
         # the item in a whole sentence, or in the new text alone
         ({"operation": "steps.complete", "text": "Good news: the client we wanted to write is merged"}, DONE),
         (
+            {"operation": "decisions.remove", "item": "it's from a failed upload's past"},
+            ("decisions.remove", {"id": "d2"}),
+        ),
+        (
             {"operation": "decisions.remove", "text": "forget what we said about failed uploads and three retries"},
             ("decisions.remove", {"id": "d2"}),
         ),
@@ -195,6 +199,8 @@ GONE = ("notes.remove", {"id": "n1"})
         ),
         # a list shows all, also what was looked for
         ({"operation": "notes.list", "query": "port"}, ("notes.list", {})),
+        ({"operation": "decisions.get", "item": "decisions"}, ("decisions.list", {})),
+        ({"operation": "decisions.list", "item": "all decisions"}, ("decisions.list", {})),
         # lists
         ({"operation": "notes.add", "texts": ["x", "y"]}, ("notes.add", {"content": ["x", "y"]})),
         ({"operation": "notes.add", "text": ["x", "y"]}, ("notes.add", {"content": ["x", "y"]})),
@@ -233,6 +239,10 @@ def test_it_is_understood(sent, meant):
         {"operation": "messages", "query": "port"},
         {"operation": "notes.remove", "item": "note_id"},
         {"operation": "notes.remove", "item": "the note"},
+        # words that stand in one item by chance
+        {"operation": "constraints.remove", "items": ["must", "never"]},
+        {"operation": "constraints.remove", "item": "Never"},
+        {"operation": "blockers.remove", "item": "no"},
         {"operation": "steps.remove", "item": "the deployment of the mail server"},
         {"operation": "blockers.remove", "text": "…"},
         {"operation": "decisions.supersede", "item": "d1", "by": "d9"},
@@ -250,6 +260,8 @@ def test_it_is_understood(sent, meant):
         {"operation": "decisions.record", "text": "Change s1: we write two clients"},
         {"operation": "notes.add", "text": "s1 done"},
         {"operation": "blockers.add", "text": "e1 is fixed now"},
+        {"operation": "decisions.record", "text": "The task should mention that the archive moves as well."},
+        {"operation": "notes.add", "text": "please, the step has to say that Marta is asked"},
     ],
     ids=json.dumps,
 )
@@ -336,6 +348,17 @@ def test_ids_within_the_text_of_an_item_are_no_names_of_others():
     )
     assert reply(s, "hud", {"operation": "blockers.remove", "item": "n1"}).text.startswith("Removed blocker b2")
     assert [step.id for step in s.state.steps.open] == ["s1", "s2", "s3"] and len(s.state.notes) == 2
+
+
+@pytest.mark.parametrize(
+    ("operation", "item", "text"),
+    [("notes.update", "n1", "The staging port is 8443."), ("steps.update", "s1", "Write the client.")],
+)
+def test_a_change_of_the_last_dot_alone_is_none(operation: str, item: str, text: str) -> None:
+    s = session()
+    before = s.state
+    answer = reply(s, "hud", {"operation": operation, "item": item, "text": text})
+    assert answer.ok and "says so already" in answer.text and s.state == before
 
 
 @pytest.mark.parametrize("texts", [("!", "."), ("PORT=1", "port=1"), ("a  b", "a b"), ("x", "x!")], ids=str)

@@ -30,7 +30,7 @@ from hudkit.tools.operation import (
     section_listing,
 )
 from hudkit.tools.record import add_to_section, record, remove_from_section
-from hudkit.tools.replaced_item import replaced_item
+from hudkit.tools.replaced_item import replaced_item, same_item
 from hudkit.tools.resolve_item import ItemName, ItemNames, resolve_item, resolve_items
 
 NoteName = Annotated[ItemName, Meta(description="The note's id, its text, or a part of it that no other note has.")]
@@ -92,6 +92,8 @@ def _update(session: SessionCore, args: _NoteChange, origin: Origin) -> Operatio
         note, twin = _resolve(state, args.id or args.content), state.notes.find(args.content)
         merged = twin is not None and twin.id != note.id
         ids[:] = note.id, twin.id if twin is not None and merged else ""
+        if not merged and same_item((note,), args.content):
+            return ()
         return (NoteRemove(note.id) if merged else NoteUpdate(note.id, args.content),)
 
     change = record(session, origin, decide)

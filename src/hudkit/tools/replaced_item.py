@@ -106,15 +106,30 @@ _CHANGES = frozenset(
         "cancel", "replace", "withdraw",
     )
 )  # fmt: skip
+_EDITS = re.compile(
+    r"\s*(?:please[,:]? )?(?:the|our|your|this|that) (?P<noun>task|note|step|decision|constraint|blocker)"
+    r"(?: description)? (?:should|must|has to|needs to|ought to) (?:also )?(?:mention|say|state|read)\b",
+    re.IGNORECASE,
+)
+"""The beginning of a text that is about an entry of the HUD, and no entry itself: "The task should mention …"."""
 _MAX_OVER = 8
 """Words of a text that only says that an item is over."""
 
 
 def refuse_request(state: HudState, text: str) -> None:
-    """Refuse a new item whose text is what the user asks for, not what is to be kept: "s3 is done", "change s3: …".
+    """Refuse a new item whose text is what the user asks for, not what is to be kept: "s3 is done", "change s3: …",
+    "the task should mention …".
 
     Raises `OperationError`, which names the group that the item is of.
     """
+    edits = _EDITS.match(text)
+    if edits is not None:
+        noun = edits["noun"].casefold()
+        raise OperationError(
+            f"the text asks for a change of a {noun}",
+            hint="Write what is to hold, with the operation that changes it.",
+            instead=("task.get" if noun == "task" else f"{noun}s.list", {}),
+        )
     words = [word.casefold() for word in re.findall(r"[^\W_]+", text)]
     for group, items in _groups(state).items():
         ids = ids_in(items, text)

@@ -51,6 +51,8 @@ def resolve_item(
     place = _place_in_words(asked, noun, len(items)) if places else 0
     if place:
         return items[place - 1]
+    if _names_nothing(asked):
+        raise _unknown_item(items, name, noun, text)
     matches = _with_part(items, asked, text)
     if not matches and len(named := ids_in(items, asked)) == 1:
         return named[0]
@@ -106,6 +108,14 @@ _SAYS_NOTHING = frozenset(
         "our", "that", "the", "this", "to", "with",
     )
 )  # fmt: skip
+_NAMES_NOTHING = _SAYS_NOTHING | frozenset(
+    (
+        "all", "always", "any", "as", "at", "be", "by", "can", "do", "don", "every", "from", "has", "have",
+        "it", "may", "must", "never", "no", "not", "only", "s", "should", "t", "them", "they", "was", "we",
+        "will", "you",
+    )
+)  # fmt: skip
+"""Words of which no item is known by: "must" is a part of many a rule, and of one alone by chance."""
 _MIN_STEM = 4
 """Letters from which on the beginning of a word stands for it: `upload` for `uploads`."""
 
@@ -119,8 +129,8 @@ def _with_most_words(items: Sequence[I], name: str, noun: str, text: Callable[[I
     `staging_port` names "The staging port is 8443", where no other item has both words.
     """
     of_noun = {word.removesuffix("s") for word in noun.casefold().split()}
-    words = [word for word in content_words(name) if word.removesuffix("s") not in of_noun]
-    texts = [content_words(text(item)) for item in items]
+    words = [word for word in _telling_words(name) if word.removesuffix("s") not in of_noun]
+    texts = [_telling_words(text(item)) for item in items]
     scores = [sum(shares_word(of_item, word) for word in words) for of_item in texts]
     best = max(scores, default=0)
     if not best:
@@ -144,6 +154,14 @@ def _told_in_a_sentence(
 def content_words(text: str) -> list[str]:
     """Return the words of a text that say something, in its order, without case."""
     return [word for word in _words(text) if word not in _SAYS_NOTHING]
+
+
+def _telling_words(text: str) -> list[str]:
+    return [word for word in _words(text) if word not in _NAMES_NOTHING]
+
+
+def _names_nothing(name: str) -> bool:
+    return bool(_words(name)) and not _telling_words(name)
 
 
 def _words(text: str) -> list[str]:

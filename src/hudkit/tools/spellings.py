@@ -76,6 +76,8 @@ def resolve_operation(name: str, args: Mapping[str, Any]) -> Operation | Operati
     exact = find_operation(name) or find_operation(name.strip().casefold().removeprefix("hud."))
     if exact is not None and exact.name == "history" and any(args.get(key) for key in _QUERY_NAMES):
         return OPERATIONS["search"]
+    if exact is not None and exact.name.endswith(".get") and _asks_for_group(exact, args):
+        return OPERATIONS.get(exact.name.removesuffix("get") + "list", exact)
     if exact is not None:
         return exact
     words = [word.casefold() for word in _WORD.findall(name)]
@@ -243,6 +245,8 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
     if operation.name.endswith(".list"):
         # A list shows all of them, also those that were asked for.
         others = {name: value for name, value in others.items() if name not in (*_QUERY_NAMES, "text")}
+        if _asks_for_group(operation, others):
+            others = {}
     if operation.writes and item in placed and not text:
         # Which item it is was said; what else is said of it changes nothing.
         others = {name: value for name, value in others.items() if name not in _TEXT_NAMES | _DETAIL_NAMES}
@@ -253,6 +257,13 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
         # Neither do words of the text itself.
         del others["item"]
     return {**{name: _plain(value) for name, value in placed.items()}, **others}
+
+
+def _asks_for_group(operation: Operation | OperationAlias, args: Mapping[str, Any]) -> bool:
+    """Whether the one item that is asked for is the whole group: `decisions.get {"item": "decisions"}`."""
+    group = operation.name.partition(".")[0]
+    values = [value for value in args.values() if value]
+    return len(values) == 1 and isinstance(values[0], str) and values[0].strip().casefold() in (group, f"all {group}")
 
 
 def _says_nothing(name: str, value: Any) -> bool:

@@ -30,6 +30,7 @@ from hudkit.tools.operation import (
     section_listing,
 )
 from hudkit.tools.record import add_to_section, record, recorded_ids, remove_from_section
+from hudkit.tools.replaced_item import same_item
 from hudkit.tools.resolve_item import ItemName, OneItem, resolve_item, resolve_items
 
 StepName = Annotated[
@@ -104,6 +105,8 @@ def _update(session: SessionCore, args: _StepChange, origin: Origin) -> Operatio
         step, twin = _resolve(state, args.id or args.description), state.steps.find(args.description)
         ids[:] = step.id, ""
         if twin is None or twin.id == step.id:
+            if same_item((step,), args.description):
+                return ()
             return (StepUpdate(step.id, args.description),)
         if twin.completed and not step.completed:  # the open one is the live one
             return StepRemove(twin.id), StepUpdate(step.id, args.description)

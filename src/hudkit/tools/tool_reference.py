@@ -42,7 +42,11 @@ a new text:: it takes the place of the decision or note that it corrects, where 
 ("Correction: …", "… changed to …"; a decision also with another quantity), and the answer says so; what stands
 already, but for the last dot, is not added again; "s1 is done" is no text
 
-`details`:: `reason`, `why`, `rationale`; where an operation has no such argument, it is put behind the text"""
+`details`:: `reason`, `why`, `rationale`; where an operation has no such argument, it is put behind the text, and a
+reason alone is the text
+
+nothing beside the text of something new:: `must`, `important`, `permanent` … that are true, `type` with the name of a
+type"""
 """What the tools take, and what they take for it: a paragraph is a row of the page's table."""
 
 _REFUSED = """\

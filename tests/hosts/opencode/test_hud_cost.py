@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from coding_day import FILES, LIMIT, STEPS, in_system, lived
 from opencode_host import Hosts
+from opencode_workspace import PROVIDER
 
 from hudkit.context.caching import ANTHROPIC, OPENAI, CacheRequest, simulate_cache, sum_costs, usd_cost
 from hudkit.models.captured_request import CapturedRequest, RequestPiece
@@ -18,6 +19,9 @@ pytestmark = pytest.mark.slow
 
 DAYS = {7: 1.04, 17: 1.032, 20: 1.031}
 """Turns of a day, and what it may cost with the HUD, to the same day without it. The shorter begins the longer."""
+
+LARGE = "deepseek-chat"
+"""A model that is known to be a large one: others are told again at a turn's start what was just told."""
 
 
 def moved(chat: CapturedRequest, told: tuple[str, list[str]]) -> CapturedRequest:
@@ -48,7 +52,10 @@ def test_what_is_reused_is_never_less_and_the_hud_costs_little(
     system: list[CacheRequest] = []
     for with_hud in (False, True):
         plugins = [plugin] if with_hud else []
-        host = opencode(shape="anthropic", plugins=plugins, files=FILES, limit=LIMIT)
+        context, output = LIMIT
+        row = {"name": LARGE, "tool_call": True, "limit": {"context": context, "output": output}}
+        config = {"model": f"{PROVIDER}/{LARGE}", "provider": {PROVIDER: {"models": {LARGE: row}}}}
+        host = opencode(shape="anthropic", plugins=plugins, files=FILES, limit=LIMIT, config=config)
         chats = lived(host, model, max(DAYS), with_hud)
         told[with_hud] = requests(chats)
         if with_hud:
