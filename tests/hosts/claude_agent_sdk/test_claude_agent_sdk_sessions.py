@@ -119,6 +119,15 @@ def test_the_host_tells_the_remaining_tokens_or_the_hud_does(model: ScriptedMode
     assert "tokens left</total_tokens>" not in hud and "context now: 75% (150k/200k), yellow" in hud
 
 
+def test_a_window_of_a_million_tokens_is_known_by_its_beta(model: ScriptedModel, place: HostWorkspace) -> None:
+    with conversation(place, "s1", betas=["context-1m-2025-08-07"]) as talk:
+        model.play(says("done", used=150_000), says("done", used=750_000), says("done"))
+        for prompt in ("Begin.", "Go on.", "And on."):
+            talk.say(prompt)
+    assert "context now" not in model.chats[1].text, "of 200,000 it would be yellow"
+    assert "context now: 75% (750k/" in model.chats[2].text
+
+
 def test_what_the_options_have_stays(model: ScriptedModel, place: HostWorkspace) -> None:
     seen: list[str] = []
 
