@@ -94,7 +94,9 @@ def test_the_notes_for_a_summary_are_plain_text_for_claude_code_alone(running: A
     hook("SessionStart", "claude-code", source="startup")
     arguments = {"operation": "constraints.add", "text": "Never touch legacy/"}
     running.ask("/v1/tool", host="claude-code", session=SESSION, router="hud", arguments=arguments)
-    assert "Never touch legacy/" in hook("PreCompact", "claude-code", trigger="manual")
+    assert "Never touch legacy/" in hook("PreCompact", "claude-code", trigger="auto")
+    shown = hook("PreCompact", "claude-code", trigger="manual")
+    assert "comes back behind your summary" in shown and "legacy" not in shown, "it stays in the window"
     assert hook("PreCompact", "codex", trigger="auto") == ""
 
 

@@ -46,7 +46,8 @@ _LARGE = ("tool_response", "tool_input", "last_assistant_message", "compact_summ
 """Fields that can be large. The daemon reads what was said from the session's file."""
 
 _TAKES_PLAIN_TEXT = ("claude-code", "PreCompact")
-"""Of this host's hook, plain text on standard output goes into the prompt of the summary."""
+"""Of this host's hook, plain text on standard output goes into the prompt of the summary; where a person wrote
+`/compact`, into the new window as well."""
 
 
 def main(host: str) -> int:
@@ -62,7 +63,7 @@ def main(host: str) -> int:
         plain = (host, event) == _TAKES_PLAIN_TEXT
         request = {name: value for name, value in payload.items() if name not in _LARGE}
         if plain:
-            request["hud"] = {"v": 1}
+            request["hud"] = {"v": 1, "echoes": True}
         answer = _ask(host, json.dumps(request).encode(), event, until)
         text = _instructions(answer) if plain else _words_of_host(event, answer)
         if text:
