@@ -62,6 +62,7 @@ class HookSession:
         self._read = _NOT_READ
         self._new: list[Message] = []  # read, and not recorded yet
         self._messages: dict[str, Message] = {}
+        self._segments_of: dict[str, Segment] = {}  # of messages, by their ids: a long session has thousands
         self._known: frozenset[str] = frozenset()  # ids of the messages of the branch that was followed last
         self._sent: dict[str, int] = {}  # ids of blocks, with the responses there were when they were sent
         self._base_told = -1  # the epoch whose base the caller shows
@@ -156,6 +157,8 @@ class HookSession:
         with self._reading:
             for message in self._new:
                 self._messages[message.id] = message
+                anchor = f"{message.role}:{message.created}:{message.id}"
+                self._segments_of[message.id] = Segment(anchor, message.role, sum(map(_size, message.parts)))
             return replace(self._read, new=tuple(self._new))
 
     def _batch(self, read: FollowedTranscript, caller: CallerFacts) -> IngestBatch:
@@ -329,16 +332,11 @@ class HookSession:
 
     def _named(self, ids: Sequence[str]) -> tuple[str, ...]:
         """The anchors of messages: what frames and the log know them by."""
-        messages = (self._messages[id] for id in ids if id in self._messages)
-        return tuple(f"{message.role}:{message.created}:{message.id}" for message in messages)
+        return tuple([self._segments_of[id].anchor for id in ids if id in self._segments_of])
 
     def _segments(self, read: FollowedTranscript) -> tuple[Segment, ...]:
         """The transcript as it is sent, by the lengths of its messages in characters."""
-        messages = [self._messages[id] for id in read.anchors if id in self._messages]
-        return tuple(
-            Segment(anchor, message.role, sum(map(_size, message.parts)))
-            for anchor, message in zip(self._named(read.anchors), messages, strict=True)
-        )
+        return tuple([self._segments_of[id] for id in read.anchors if id in self._segments_of])
 
 
 def _size(part: object) -> int:
