@@ -46,8 +46,14 @@ def facts_of(project: int, changed: int) -> list[Fact]:
 
 
 def verdict(fact: Fact, answer: str) -> str:
-    """`right`, `stale` (the replaced value, and not the present one) or `other`."""
+    """`right`, `stale` (the replaced value, and not the present one) or `other`. A quantity is known by its number:
+    who asks for the value alone may get "58" of 58 MB."""
     told = answer.casefold()
-    if fact.now.casefold() in told:
+    if _key(fact.now) in told:
         return "right"
-    return "stale" if fact.newer and fact.value.casefold() in told else "other"
+    return "stale" if fact.newer and _key(fact.value) in told else "other"
+
+
+def _key(value: str) -> str:
+    number, _, unit = value.partition(" ")
+    return number if unit and number.isdecimal() else value.casefold()

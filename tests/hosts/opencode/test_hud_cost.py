@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from coding_day import FILES, LIMIT, STEPS, in_system, lived
 from opencode_host import Hosts
-from opencode_workspace import PROVIDER
 
 from hudkit.context.caching import ANTHROPIC, OPENAI, CacheRequest, simulate_cache, sum_costs, usd_cost
 from hudkit.models.captured_request import CapturedRequest, RequestPiece
@@ -20,8 +19,8 @@ pytestmark = pytest.mark.slow
 DAYS = {7: 1.04, 17: 1.032, 20: 1.031}
 """Turns of a day, and what it may cost with the HUD, to the same day without it. The shorter begins the longer."""
 
-LARGE = "deepseek-chat"
-"""A model that is known to be a large one: others are told again at a turn's start what was just told."""
+AS_A_LARGE_MODEL = '[budget]\ndigest = "far"\nguide = "never"\n'
+"""What a model gets that is known to be a large one; the scripted model's name is one that nobody knows."""
 
 
 def moved(chat: CapturedRequest, told: tuple[str, list[str]]) -> CapturedRequest:
@@ -45,17 +44,16 @@ def requests(chats: list[CapturedRequest]) -> list[CacheRequest]:
 
 
 def test_what_is_reused_is_never_less_and_the_hud_costs_little(
-    opencode: Hosts, model: ScriptedModel, plugin: Path
+    opencode: Hosts, model: ScriptedModel, plugin: Path, place: Path
 ) -> None:
     """Without pruning, as is the default: it would hide in its savings what the HUD's layers cost."""
+    (place / "config.toml").write_text(AS_A_LARGE_MODEL)
+    env = {"HUDKIT_CONFIG": str(place / "config.toml")}
     told: dict[bool, list[CacheRequest]] = {}
     system: list[CacheRequest] = []
     for with_hud in (False, True):
         plugins = [plugin] if with_hud else []
-        context, output = LIMIT
-        row = {"name": LARGE, "tool_call": True, "limit": {"context": context, "output": output}}
-        config = {"model": f"{PROVIDER}/{LARGE}", "provider": {PROVIDER: {"models": {LARGE: row}}}}
-        host = opencode(shape="anthropic", plugins=plugins, files=FILES, limit=LIMIT, config=config)
+        host = opencode(own=True, shape="anthropic", plugins=plugins, files=FILES, limit=LIMIT, env=env)
         chats = lived(host, model, max(DAYS), with_hud)
         told[with_hud] = requests(chats)
         if with_hud:
