@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ def measured(
 ) -> Iterator[tuple[Request, Attempt, Attempt | None]]:
     """Each request, what the model's call did, and what its second call did after a refusal.
 
-    What the model wrote is kept in `answers`, a row a request, and not asked again where it is there.
+    What the model wrote is kept in `answers`, a row a request, and not asked again for the same prompt.
     """
     rows = _read_rows(answers)
     for request in requests(file):
@@ -123,27 +124,28 @@ def measured(
                 {"role": "user", "content": request.text},
             ]
             tools = [{"type": "function", "function": definition} for definition in (BASH, *DEFINITIONS)]
-            row = rows.get(request.text, [])
-            prompt = "" if len(row) > 1 else server.prompt(messages, tools)
+            prompt = server.prompt(messages, tools)
+            key = sha256(prompt.encode()).hexdigest()
+            row = rows.get(key, [])
             written = row[0] if row else _written(server, prompt)
             first, second, again = judged(session, request, written), None, ""
             if first.verdict == "refused":
                 told = f"{first.written}\n</tool_call><|im_end|>\n<|im_start|>user\n<tool_response>\n{first.answer}\n"
                 told += "</tool_response><|im_end|>\n<|im_start|>assistant\n"
-                again = row[1] if len(row) > 1 and row[1] else _written(server, prompt + told)
+                again = row[2] if row and row[1] == first.answer else _written(server, prompt + told)
                 second = judged(session, request, again)
-            if answers is not None and len(row) < 2:
+            if answers is not None and row != (kept := [written, first.answer, again]):
                 with answers.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps([request.text, written, again], ensure_ascii=False) + "\n")
+                    out.write(json.dumps([key, *kept], ensure_ascii=False) + "\n")
             yield request, first, second
 
 
 def _read_rows(file: Path | None) -> dict[str, list[str]]:
-    """By request, what the model wrote first, and after a refusal (empty without one)."""
+    """By prompt, what the model wrote first, what it was told, and what it wrote after a refusal (else empty)."""
     if file is None or not file.exists():
         return {}
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    return {text: written for text, *written in rows}
+    return {key: row for key, *row in rows}
 
 
 def _session(hud: Hud, items: Sequence[tuple[str, str]]) -> HudSession:
