@@ -92,7 +92,8 @@ def test_lines_that_are_broken_half_written_or_newer_are_counted_and_passed_over
     newer = {"type": "assistant-3", "message": {"usage": [1]}}
     other_fields = {"type": "assistant", "message": {"usage": 7}, "isMeta": "what"}
     surrogate = '{"type":"ai-title","aiTitle":"\\ud83d"}'
-    lines = ["{broken", json.dumps(newer), json.dumps(other_fields), "[1]", surrogate]
+    empty = {"type": "user", "isMeta": None, "message": {"content": None}, "timestamp": None, "requestRef": 3}
+    lines = ["{broken", json.dumps(newer), json.dumps(other_fields), "[1]", surrogate, json.dumps(empty)]
     with path.open("a") as file:
         file.write("\n".join(lines) + '\n{"type":"assis')
     reader = CallReader("claude-code", path)

@@ -217,43 +217,43 @@ def _kind_of(line: bytes) -> str:
 
 
 class _ClaudeLine(msgspec.Struct):
-    """The fields of all kinds of records that are read here."""
+    """The fields of all kinds of records that are read here; a later version may give any of them another type."""
 
-    type: str = ""
-    subtype: str | None = None
-    timestamp: str | None = None
+    type: object = ""
+    subtype: object = None
+    timestamp: object = None
     message: msgspec.Raw = _NO_RAW
-    isMeta: bool = False
-    isCompactSummary: bool = False
-    isVisibleInTranscriptOnly: bool = False
-    isApiErrorMessage: bool = False
-    requestRef: str | None = None
-    promptCacheRequested: str | None = None
-    id: str | None = None
-    hash: str = ""
-    shapeHash: str | None = None
+    isMeta: object = False
+    isCompactSummary: object = False
+    isVisibleInTranscriptOnly: object = False
+    isApiErrorMessage: object = False
+    requestRef: object = None
+    promptCacheRequested: object = None
+    id: object = None
+    hash: object = None
+    shapeHash: object = None
     shape: msgspec.Raw = _NO_RAW
-    params: dict[str, msgspec.Raw] = {}
-    base: str | None = None
-    keep: int = 0
-    tail: list[str] = []
-    querySource: str | None = None
-    totalCostUSD: float | None = None
+    params: msgspec.Raw = _NO_RAW
+    base: object = None
+    keep: object = 0
+    tail: object = None
+    querySource: object = None
+    totalCostUSD: object = None
 
 
 class _ClaudeBody(msgspec.Struct):
-    id: str = ""
-    model: str = ""
+    id: str | None = None
+    model: str | None = None
     usage: dict[str, object] | None = None
 
 
 class _Block(msgspec.Struct):
-    type: str = ""
-    text: str = ""
+    type: object = ""
+    text: object = ""
 
 
 class _UserBody(msgspec.Struct):
-    content: str | list[_Block] = ""
+    content: str | list[_Block] | None = None
 
 
 class _Named(msgspec.Struct):
@@ -270,7 +270,7 @@ _CLAUDE_BODY = msgspec.json.Decoder(_ClaudeBody)
 _USER_BODY = msgspec.json.Decoder(_UserBody)
 _SHAPE = msgspec.json.Decoder(_Shape)
 _NAMED = msgspec.json.Decoder(_Named)
-_MODEL = msgspec.json.Decoder(str)
+_PARAMETERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 _TTLS = {"5m": 300_000, "1h": 3_600_000}
 
@@ -303,7 +303,7 @@ class _ClaudeScan:
         if record is None:
             return None
         if record.type not in _CLAUDE_KINDS:
-            self._reader.pass_over(record.type)
+            self._reader.pass_over(str(record.type))
             return None
         time = self._reader.at(record.timestamp)
         match record.type:
@@ -314,14 +314,14 @@ class _ClaudeScan:
             case "system" if record.subtype == "compact_boundary":
                 self._reader.compactions += 1
             case "api-request-shape":
-                self._shapes[record.shapeHash or ""] = _shape_parts(bytes(record.shape))
+                self._shapes[str(record.shapeHash)] = _shape_parts(bytes(record.shape))
             case "api-request-blob":
-                self._sizes[record.hash] = len(bytes(record.message))
+                self._sizes[str(record.hash)] = len(bytes(record.message))
             case "api-request":
                 self._request(record)
-            case "cost-state" if record.totalCostUSD is not None:
+            case "cost-state" if isinstance(record.totalCostUSD, int | float):
                 # A sum over all processes of the session; one that starts anew begins where the last one was.
-                self._reader.host_usd = max(record.totalCostUSD, self._reader.host_usd or 0.0)
+                self._reader.host_usd = max(float(record.totalCostUSD), self._reader.host_usd or 0.0)
         return None
 
     def end(self) -> TranscriptCall | None:
@@ -335,13 +335,17 @@ class _ClaudeScan:
         body = _decode(bytes(record.message), _USER_BODY)
         if body is None:
             return
-        content = body.content
+        content = body.content or ""
         texts = [content] if isinstance(content, str) else [block.text for block in content if block.type == "text"]
-        self._reader.prompts += any(text and not claude_code.is_hosts_text(text) for text in texts)
+        words = [text for text in texts if isinstance(text, str)]
+        self._reader.prompts += any(text and not claude_code.is_hosts_text(text) for text in words)
 
     def _response(self, record: _ClaudeLine, time: int) -> TranscriptCall | None:
         body = _decode(bytes(record.message), _CLAUDE_BODY)
-        if body is None or body.usage is None or record.isApiErrorMessage:
+        if body is None:
+            self._reader.pass_over(str(record.type))
+            return None
+        if body.usage is None or record.isApiErrorMessage is True:
             return None
         usage = claude_code.reported_usage(body.usage)
         if not usage.used:
@@ -349,34 +353,38 @@ class _ClaudeScan:
         written = body.usage.get("cache_creation")
         call = TranscriptCall(
             time=time,
-            model=body.model,
+            model=body.model or "",
             usage=usage,
             compactions=self._reader.compactions,
             hour_tokens=number_field(written, "ephemeral_1h_input_tokens") if isinstance(written, dict) else 0,
-            ttl_ms=_TTLS.get(record.promptCacheRequested or ""),
-            request=self._requests.get(record.requestRef or ""),
+            ttl_ms=_TTLS.get(str(record.promptCacheRequested)),
+            request=self._requests.get(str(record.requestRef)),
         )
-        if self._current is not None and self._current[0] == body.id:
+        id = body.id or f"response {len(self._seen)}"
+        if self._current is not None and self._current[0] == id:
             # One record a content block, with the usage of the whole response on each: the last one wins.
-            self._current = (body.id, call)
+            self._current = (id, call)
             return None
-        if body.id in self._seen:
+        if id in self._seen:
             return None
         whole = self.end()
-        self._current = (body.id, call)
-        self._seen.add(body.id)
+        self._current = (id, call)
+        self._seen.add(id)
         return whole
 
     def _request(self, record: _ClaudeLine) -> None:
-        base = self._requests.get(record.base or "")
-        base_messages = base.messages[: record.keep] if base is not None else ()
-        system, tools = self._shapes.get(record.shapeHash or "", ((), ()))
-        settings = b"".join(bytes(raw) for key, raw in sorted(record.params.items()) if key not in _NOT_SETTINGS)
-        self._requests[record.id or ""] = RequestShape(
-            source=record.querySource or "",
+        base = self._requests.get(str(record.base))
+        keep = record.keep if isinstance(record.keep, int) else 0
+        tail = [hash for hash in record.tail if isinstance(hash, str)] if isinstance(record.tail, list) else []
+        base_messages = base.messages[:keep] if base is not None else ()
+        system, tools = self._shapes.get(str(record.shapeHash), ((), ()))
+        parameters = _decode(bytes(record.params), _PARAMETERS) or {}
+        settings = b"".join(bytes(raw) for key, raw in sorted(parameters.items()) if key not in _NOT_SETTINGS)
+        self._requests[str(record.id)] = RequestShape(
+            source=str(record.querySource or ""),
             system=system,
             tools=tools,
-            messages=(*base_messages, *record.tail),
+            messages=(*base_messages, *tail),
             settings=_digest(settings),
             sizes=self._sizes,
         )
@@ -403,20 +411,18 @@ def _shape_parts(raw: bytes) -> tuple[tuple[SizedPart, ...], tuple[SizedPart, ..
 
 
 class _CodexPayload(msgspec.Struct):
-    type: str = ""
-    role: str = ""
-    model: str | None = None
-    usage: dict[str, object] | None = None
-    info: dict[str, object] | None = None
+    type: object = ""
+    role: object = ""
+    model: object = None
+    usage: object = None
+    info: object = None
     content: object = None
-    response_id: str | None = None
 
 
 class _CodexLine(msgspec.Struct):
-    type: str = ""
-    timestamp: str | None = None
+    type: object = ""
+    timestamp: object = None
     payload: _CodexPayload = msgspec.field(default_factory=_CodexPayload)
-    role: str = ""
 
 
 _CODEX_LINE = msgspec.json.Decoder(_CodexLine)
@@ -446,12 +452,12 @@ class _CodexScan:
         if record is None:
             return None
         if record.type and record.type not in _CODEX_KINDS:
-            self._reader.pass_over(record.type)
+            self._reader.pass_over(str(record.type))
             return None
         time, payload = self._reader.at(record.timestamp), record.payload
         match record.type:
             case "turn_context":
-                self._model = payload.model or self._model
+                self._model = payload.model if isinstance(payload.model, str) else self._model
             case "compacted":
                 self._reader.compactions += 1
                 # The newest call wrote the summary.
@@ -459,11 +465,11 @@ class _CodexScan:
                 return msgspec.structs.replace(whole, summary=True) if whole is not None else None
             case "response_item" if payload.role == "user" and payload.type == "message":
                 self._reader.prompts += bool(codex.user_words({"content": payload.content}))
-            case "token_usage_record" if payload.usage is not None:
+            case "token_usage_record" if isinstance(payload.usage, dict):
                 # Newer versions write a record for each response; then the counts for the screen are not needed.
                 self._records = True
                 return self._call(payload.usage, time)
-            case "event_msg" if payload.type == "token_count" and payload.info is not None:
+            case "event_msg" if payload.type == "token_count" and isinstance(payload.info, dict):
                 self._reader.window = number_field(payload.info, "model_context_window") or self._reader.window
                 usage = payload.info.get("last_token_usage")
                 total = payload.info.get("total_token_usage")
