@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from socket import socket
     from typing import Any
 
-_SECONDS = {"SessionStart": 2.0, "SubagentStart": 2.0, "PreCompact": 5.0, "PostCompact": 5.0}
+_SECONDS = {"SessionStart": 2.0, "SubagentStart": 2.0, "PreCompact": 5.0, "PostCompact": 5.0, "SessionEnd": 1.0}
 """Seconds within which a hook of this name is answered, if at all."""
 
 _SECONDS_OF_STEP = 0.2

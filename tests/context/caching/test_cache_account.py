@@ -257,6 +257,14 @@ def test_another_model_has_another_cache() -> None:
     assert found.calls[-1].predicted == 0
 
 
+def test_a_model_that_is_named_only_later_is_no_other_one() -> None:
+    one = story(1, model="")
+    one.model = "gpt-4.1"
+    one.say()
+    one.report(one.call(), 4_224)
+    assert one.account().breaks == ()
+
+
 def test_less_than_predicted_without_a_reason_that_is_known() -> None:
     one = story(4)
     one.say()

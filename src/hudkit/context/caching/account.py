@@ -279,7 +279,7 @@ def _first_change(
 ) -> PrefixBreak | None:
     front, first = estimator.readable(before, now), now.sent.first
     # In this order: another model or an expired cache holds nothing, whatever else has changed.
-    if now.model != before.model:
+    if _is_other_model(before, now):
         return _with(blank, what="model", before=before.model, after=now.model, offset_tokens=0, again=front)
     if not estimator.is_held(before, now):
         return _with(blank, what="idle", idle_ms=now.time - before.time, offset_tokens=0, again=front)
@@ -529,7 +529,7 @@ class _CacheEstimator:
 
         A clock that goes back expires nothing.
         """
-        return now.time - before.time <= self.policy.ttl_ms and now.model == before.model
+        return now.time - before.time <= self.policy.ttl_ms and not _is_other_model(before, now)
 
     def _host_tokens(self) -> int | None:
         """From the call with the shortest transcript: there an error of the rate matters least."""
@@ -629,6 +629,11 @@ class _CacheEstimator:
             deltas += _overlap(prefix, measured.spent.request - behind, carried.delta.tokens)
         tail = _overlap(prefix, now.spent.request, now.tail_tokens)
         return LayerTokens(base, deltas, tail, max(0, prefix - base - deltas - tail))
+
+
+def _is_other_model(before: _CallRecord, now: _CallRecord) -> bool:
+    """Whether two calls are known to be of two models: a host may name it only after the first call."""
+    return bool(before.model and now.model) and before.model != now.model
 
 
 def _overlap(prefix: int, end: int, tokens: int) -> int:
