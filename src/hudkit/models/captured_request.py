@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
-from itertools import groupby
+from itertools import chain, groupby
 from threading import Lock
 from typing import Any
 
@@ -41,7 +41,8 @@ class RequestPiece(msgspec.Struct, frozen=True):
 
 
 class CapturedRequest(msgspec.Struct, frozen=True):
-    """One request. `kind` is chat, title, compaction or other; `shape` openai, anthropic, gemini or empty.
+    """One request. `kind` is chat, title, compaction or other; `shape` openai (chat completions), responses,
+    anthropic, gemini or empty.
 
     `number` counts the requests of a server from 0, `timestamp` is the arrival in Unix ms, `cost` what a prefix cache
     that saw every earlier request would have read of it (the answer's tokens are not in it). `body` is empty
@@ -67,8 +68,8 @@ class CapturedRequest(msgspec.Struct, frozen=True):
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """Return the names of the tools that the request offers, in order."""
-        return tuple(map(_tool_name, self.body.get("tools") or ()))
+        """Return the names of the tools that the request offers, in order; those of a namespace without its name."""
+        return tuple(offered_tools(self.body))
 
     @property
     def messages(self) -> list[tuple[str, str]]:
@@ -125,8 +126,11 @@ KIND_MARKS: Mapping[str, tuple[str, ...]] = {
 """What the system texts of a request say that is not a chat call: OpenCode 1.18's words, and those of our plugin."""
 
 
-_LAST_USER_MARKS: Mapping[str, tuple[str, ...]] = {"compaction": ("CRITICAL: Respond with TEXT ONLY.",)}
-"""How the last user text of such a request begins, where its system text is that of every call: Claude Code 2.1."""
+_LAST_USER_MARKS: Mapping[str, tuple[str, ...]] = {
+    "compaction": ("CRITICAL: Respond with TEXT ONLY.", "You are performing a CONTEXT CHECKPOINT COMPACTION.")
+}
+"""How the last user text of such a request begins, where its system text is that of every call: Claude Code 2.1,
+Codex 0.169."""
 
 
 def request_kind(pieces: Iterable[RequestPiece], marks: Mapping[str, tuple[str, ...]] = KIND_MARKS) -> str:
@@ -141,14 +145,23 @@ def request_kind(pieces: Iterable[RequestPiece], marks: Mapping[str, tuple[str, 
     return next((kind for kind, begins in _LAST_USER_MARKS.items() if last.startswith(begins)), "chat")
 
 
-def _tool_name(tool: Mapping[str, Any]) -> str:
-    return str((tool.get("function") or tool).get("name", ""))
+def offered_tools(body: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the `type` and `namespace` of each tool that a request offers, by name and in order."""
+    offered: dict[str, dict[str, str]] = {}
+    items = body.get("input")
+    added = (item for item in items if item.get("type") == "additional_tools") if isinstance(items, list) else ()
+    for tool in chain(body.get("tools") or (), *(item["tools"] for item in added)):
+        namespace = str(tool["name"]) if tool.get("type") == "namespace" else ""
+        for each in tool.get("tools", ()) if namespace else (tool,):
+            name = str((each.get("function") or each).get("name", ""))
+            offered[name] = {"type": str(each.get("type", "")), "namespace": namespace}
+    return offered
 
 
 _GRAIN = 512
 """Characters of a block where the cache is automatic: it then finds a common prefix to about that length."""
 
-_POLICIES: dict[str, CachePolicy] = {"openai": OPENAI, "anthropic": ANTHROPIC, "gemini": OPENAI}
+_POLICIES: dict[str, CachePolicy] = {"openai": OPENAI, "responses": OPENAI, "anthropic": ANTHROPIC, "gemini": OPENAI}
 
 
 class PrefixMeter:

@@ -1,4 +1,4 @@
-"""A model that answers from a script over HTTP: a server on loopback that speaks three providers' shapes.
+"""A model that answers from a script over HTTP: a server on loopback that speaks four shapes of three providers.
 
     with ScriptedModel([uses(ScriptedCall("read", {"filePath": "a.txt"})), says("done")]) as model:
         ...  # point a client at model.url
@@ -31,6 +31,7 @@ from hudkit.models.captured_request import (
     RequestPiece,
     TextCounter,
     canonical_json,
+    offered_tools,
     request_kind,
     tokens_by_bytes,
 )
@@ -182,6 +183,7 @@ class ScriptedModel:
             reasoning=reply.reasoning,
             reasoning_tokens=reasoning,
             finish=reply.finish,
+            tools=offered_tools(request.body),
         )
 
     def rest(self, seconds: float) -> bool:
@@ -332,7 +334,7 @@ class _WireReply(msgspec.Struct, frozen=True):
 
     `name` tells answers apart, `model` echoes the request, `created` is in Unix ms, `usage_requested` says whether a
     stream should end with its usage (OpenAI's shape does so only where the request says so). `reasoning_tokens` are
-    among the output of `cost`.
+    among the output of `cost`. `tools` has the `type` and the `namespace` of the tools that the request offers.
     """
 
     text: str
@@ -345,6 +347,7 @@ class _WireReply(msgspec.Struct, frozen=True):
     reasoning: str = ""
     reasoning_tokens: int = 0
     finish: str = ""
+    tools: Mapping[str, Mapping[str, str]] = {}
 
 
 class _ProviderShape(Protocol):
@@ -471,6 +474,117 @@ class _OpenAIShape:
             "created": reply.created // 1000,
             "model": reply.model,
         }
+
+
+# -- OpenAI's responses ----------------------------------------------------------------------------------------
+
+
+class _ResponsesShape:
+    """Responses, as Codex asks for them."""
+
+    path_ending = "/responses"
+
+    _ROLES: Mapping[str, str] = {"developer": "system"}
+    _CALLS: Mapping[str, str] = {"function_call": "arguments", "custom_tool_call": "input"}
+
+    def pieces(self, body: Mapping[str, Any]) -> Iterator[RequestPiece]:
+        """Yield the content of a request in the order in which a cache reads it."""
+        for tool in body.get("tools") or ():
+            yield RequestPiece("tools", canonical_json(tool), "schema")
+        if body.get("instructions"):
+            yield RequestPiece("system", body["instructions"])
+        asked = body.get("input") or ()
+        for place, item in enumerate([{"role": "user", "content": asked}] if isinstance(asked, str) else asked):
+            yield from self._item_pieces(item, place)
+
+    def _item_pieces(self, item: Mapping[str, Any], place: int) -> Iterator[RequestPiece]:
+        kind = item.get("type", "message")
+        if kind == "message":
+            role = self._ROLES.get(item["role"], item["role"])
+            yield from (RequestPiece(role, text, "text", place) for text in self._texts(item["content"]))
+        elif kind in self._CALLS:
+            text = f"{item['name']} {item[self._CALLS[kind]]} #{item['call_id']}"
+            yield RequestPiece("assistant", text, "call", place)
+        elif kind == "additional_tools":
+            yield from (RequestPiece("tools", canonical_json(tool), "schema", place) for tool in item["tools"])
+        elif kind.endswith("_output"):
+            yield RequestPiece("tool", "\n".join(self._texts(item["output"])), "result", place)
+        else:
+            yield RequestPiece("assistant", canonical_json(item), "text", place)
+
+    @staticmethod
+    def _texts(content: Any) -> list[str]:
+        parts = [{"text": content}] if isinstance(content, str) else content
+        texts = [part["text"] if "text" in part else canonical_json(part) for part in parts]
+        return texts if len(texts) == 1 else [text for text in texts if text]
+
+    def refusal(self, refusal: Refusal) -> _Json:
+        """Return the body of an error."""
+        message = refusal_message(refusal, OPENAI_OVERFLOW)
+        return {"error": {"message": message, "type": refusal.kind, "param": None, "code": refusal.code or None}}
+
+    def answer(self, reply: _WireReply) -> _Json:
+        """Return the answer as one object."""
+        status = {"length": "incomplete", "compact": "incomplete"}.get(reply.finish, "completed")
+        usage = self.usage(reply.cost, reply.reasoning_tokens)
+        return {**self._envelope(reply), "status": status, "output": self._items(reply), "usage": usage}
+
+    def stream(self, reply: _WireReply) -> Iterator[bytes]:
+        """Yield the answer as events: each item as it begins, its text in two pieces, and as it ends; usage last."""
+        yield self._event("response.created", response={**self._envelope(reply), "status": "in_progress"})
+        for index, item in enumerate(self._items(reply)):
+            place = {"output_index": index, "item_id": item["id"]}
+            yield self._event("response.output_item.added", output_index=index, item=item)
+            if item["type"] == "message":
+                for text in split_in_two(reply.text):
+                    yield self._event("response.output_text.delta", **place, content_index=0, delta=text)
+            yield self._event("response.output_item.done", output_index=index, item=item)
+        end = self.answer(reply)
+        yield self._event(f"response.{end['status']}", response=end)
+
+    def usage(self, cost: CallCost, reasoning: int = 0) -> _Json:
+        """Return tokens in this shape's words: the input includes what was cached, the output the reasoning."""
+        return {
+            "input_tokens": cost.total,
+            "input_tokens_details": {"cached_tokens": cost.read},
+            "output_tokens": cost.output,
+            "output_tokens_details": {"reasoning_tokens": reasoning},
+            "total_tokens": cost.total + cost.output,
+        }
+
+    def _items(self, reply: _WireReply) -> list[_Json]:
+        items: list[_Json] = []
+        if reply.reasoning:
+            summary = [{"type": "summary_text", "text": reply.reasoning}]
+            items.append({"type": "reasoning", "id": f"rs_{reply.name}", "summary": summary})
+        if reply.text:
+            content = [{"type": "output_text", "text": reply.text, "annotations": []}]
+            message = {"type": "message", "id": f"msg_{reply.name}", "role": "assistant", "content": content}
+            items.append({**message, "status": "completed"})
+        return items + [self._call(call, reply.tools.get(call.name, {})) for call in reply.calls]
+
+    @staticmethod
+    def _call(call: ScriptedCall, tool: Mapping[str, str]) -> _Json:
+        """A call in the words of its tool's kind: one of a namespace is called with that, a free one with text."""
+        named = {"id": f"fc_{call.id}", "call_id": call.id, "name": call.name, "status": "completed"}
+        if tool.get("namespace"):
+            named["namespace"] = tool["namespace"]
+        if tool.get("type") == "custom":
+            return {**named, "type": "custom_tool_call", "input": call.text}
+        return {**named, "type": "function_call", "arguments": call.text}
+
+    @staticmethod
+    def _envelope(reply: _WireReply) -> _Json:
+        return {
+            "id": f"resp_{reply.name}",
+            "object": "response",
+            "created_at": reply.created // 1000,
+            "model": reply.model,
+        }
+
+    @staticmethod
+    def _event(name: str, **fields: object) -> bytes:
+        return b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode({"type": name, **fields}) + b"\n\n"
 
 
 # -- Anthropic -------------------------------------------------------------------------------------------------
@@ -694,6 +808,7 @@ def _sse(value: object, end: bytes = b"\n\n") -> bytes:
 
 SHAPES: Mapping[str, _ProviderShape] = {
     "openai": _OpenAIShape(),
+    "responses": _ResponsesShape(),
     "anthropic": _AnthropicShape(),
     "gemini": _GeminiShape(),
 }
