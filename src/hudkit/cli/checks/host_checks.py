@@ -22,10 +22,11 @@ from hudkit.errors import ConfigError
 from hudkit.hosts.installing import user_environment
 from hudkit.hosts.installing.config_files import read_text
 from hudkit.hosts.installing.jsonc import parse_jsonc
+from hudkit.hosts.installing.user_environment import DAEMON_NEEDS
 from hudkit.hosts.mcp.client_install import CLIENTS, SERVER_NEEDS, InstalledServer, entry_program, recorded_servers
 from hudkit.hosts.opencode import plugin_install
 from hudkit.hosts.opencode.plugin import generate_plugin, read_paths
-from hudkit.hosts.opencode.plugin_install import DAEMON_NEEDS, PluginManifest, read_installed
+from hudkit.hosts.opencode.plugin_install import PluginManifest, read_installed
 from hudkit.hosts.opencode.versions import find_programs, generation_of, program_version
 from hudkit.models import RequestRejected
 from hudkit.models.local_server import LocalServer

@@ -7,6 +7,7 @@ import difflib
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -218,6 +219,23 @@ def record_change(path: Path, change: ConfigChange, *, key: bool) -> FileChangeR
     )
 
 
+def plan_change(
+    path: Path, recorded: FileChangeRecord | None, edit: Callable[[str | None], ConfigChange]
+) -> tuple[ConfigChange, FileChangeRecord]:
+    """Return what a file becomes by an edit, and what is kept of it. Where it was changed before (`recorded`) and is
+    as it was left, the edit is made on its former text, so that both are one change. Raises `ConfigError`."""
+    text = read_text(path)
+    recorded = recorded if text is not None else None
+    untouched, before = original_text(text, recorded) if text is not None and recorded is not None else (False, None)
+    fresh = edit(before if untouched else text)
+    record = record_change(path, fresh, key=False)
+    if recorded is not None and untouched:
+        record = msgspec.structs.replace(record, made_directory=recorded.made_directory)
+    elif recorded is not None:  # it cannot be taken back, only out
+        record = msgspec.structs.replace(recorded, after="", edits=())
+    return ConfigChange(text, fresh.after), record
+
+
 def original_text(text: str, recorded: FileChangeRecord) -> tuple[bool, str | None]:
     """Return whether nobody touched a configuration since, and then its text before (`None`: there was no file)."""
     if _sha256_hex(text.encode("utf-8")) != recorded.after:
@@ -229,6 +247,11 @@ def original_text(text: str, recorded: FileChangeRecord) -> tuple[bool, str | No
     except ValueError:
         return False, None
     return _sha256_hex(before.encode("utf-8")) == recorded.before, before
+
+
+def has_former_text(text: str, recorded: FileChangeRecord) -> bool:
+    """Return whether a text is the configuration as it was before it was changed."""
+    return recorded.before == _sha256_hex(text.encode("utf-8"))
 
 
 def undo_edits(text: str, edits: tuple[TextEdit, ...]) -> str:

@@ -50,6 +50,10 @@ class RuntimeNeeds(msgspec.Struct, frozen=True):
         return f"Install hudkit to stay (`{lasting_install_hint(self.extra)}`), and run that; or give --anyway"
 
 
+DAEMON_NEEDS = RuntimeNeeds(("hudkit", "starlette", "uvicorn"))
+"""What a host starts to reach the daemon, and what the daemon imports."""
+
+
 def ephemeral_reason(prefix: Path, env: Mapping[str, str]) -> str:
     """Return why the environment at `prefix` will not stay; empty where nothing says so."""
     temporary = {os.path.realpath(place) for place in (*_TEMPORARY, tempfile.gettempdir())}

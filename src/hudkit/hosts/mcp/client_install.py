@@ -7,9 +7,7 @@ former bytes; from another one our entry is taken out, and nothing else.
 from __future__ import annotations
 
 import json
-import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +40,7 @@ from hudkit.hosts.installing.jsonc import (
     parse_object,
     removal_edits,
 )
+from hudkit.hosts.installing.toml_tables import parse_toml, table_at, with_table, without_tables
 from hudkit.hosts.installing.user_environment import RuntimeNeeds, config_home, home_directory, project_directory
 
 _MANIFEST_FILE = Path("install", "mcp.json")
@@ -385,14 +384,6 @@ CLIENTS: Mapping[str, McpClient] = {
 # --- One server's entry in a client's configuration, put in and taken out; everything else stays as it was written.
 
 
-_SAFELY = "is written in a way that cannot be edited safely"
-_HEADER = re.compile(r"[ \t]*\[")
-_TOKEN = re.compile(
-    r"""#[^\n]*|"{3}(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[\[\]{}\n]""", re.S
-)
-"""What of TOML tells where a statement ends: comments, texts, what opens or closes a list or table, a line's end."""
-
-
 def with_entry(text: str | None, where: Path, client: McpClient, entry: dict[str, Any]) -> ConfigChange:
     """Return the configuration with our entry; the same text where it has it already.
 
@@ -412,7 +403,9 @@ def without_entry(text: str, where: Path, client: McpClient, *, key_too: bool = 
 
 def _is_empty(text: str, where: Path, client: McpClient) -> bool:
     """Return whether a configuration says nothing."""
-    values = _parsed(text, where) if client.toml else {} if is_blank(text) else parse_object(text, str(where)).value
+    values = (
+        parse_toml(text, where) if client.toml else {} if is_blank(text) else parse_object(text, str(where)).value
+    )
     return not {name for name, value in values.items() if name != client.key or value}
 
 
@@ -426,7 +419,9 @@ def entry_program(text: str, where: Path, client: McpClient) -> str | None:
 
     Raises `ConfigError` where the configuration cannot be read.
     """
-    values = _parsed(text, where) if client.toml else {} if is_blank(text) else parse_object(text, str(where)).value
+    values = (
+        parse_toml(text, where) if client.toml else {} if is_blank(text) else parse_object(text, str(where)).value
+    )
     servers = values.get(client.key)
     entry = servers.get(SERVER_NAME) if isinstance(servers, dict) else None
     return _words(entry)[0] if _ours(entry) else None
@@ -507,99 +502,17 @@ def _json_without(text: str, where: Path, client: McpClient, key_too: bool) -> C
 
 
 def _toml_with(text: str | None, where: Path, client: McpClient, entry: dict[str, Any]) -> ConfigChange:
-    values = _parsed(text or "", where)
-    servers = values.get(client.key, {})
+    servers = parse_toml(text or "", where).get(client.key, {})
     if not isinstance(servers, dict):
         raise ConfigError(f"{client.key} in {where} is not a table", hint="It was left as it is")
     there = servers.get(SERVER_NAME)
-    if there == entry:
-        return ConfigChange(text, text)
-    if there is not None and not _ours(there):
+    if there is not None and there != entry and not _ours(there):
         raise _taken(where)
-    before = text or ""
-    rest = _toml_cut(before, client) if there is not None else before
-    eol = "\r\n" if "\r\n" in before else "\n"
-    gap = "" if not rest.strip("\ufeff \t\r\n") else eol if rest.endswith("\n") else eol * 2
-    table = [f"[{client.key}.{SERVER_NAME}]", *(f"{name} = {_toml_value(value)}" for name, value in entry.items())]
-    after = rest + gap + eol.join(table) + eol
-    if _parsed(after, where, _SAFELY) != {**values, client.key: {**servers, SERVER_NAME: entry}}:
-        raise ConfigError(f"{where} {_SAFELY}", hint="It was left as it is")
-    return ConfigChange(text, after, (_between(before, after),))
+    return with_table(text, where, (client.key, SERVER_NAME), entry)
 
 
 def _toml_without(text: str, where: Path, client: McpClient) -> ConfigChange:
-    values = _parsed(text, where)
-    servers = values.get(client.key)
-    if not isinstance(servers, dict) or not _ours(servers.get(SERVER_NAME)):
+    path = (client.key, SERVER_NAME)
+    if not _ours(table_at(parse_toml(text, where), path)):
         return ConfigChange(text, text)
-    after = _toml_cut(text, client)
-    left = {name: value for name, value in servers.items() if name != SERVER_NAME}
-    wanted = {name: value for name, value in values.items() if name != client.key}
-    remaining = _parsed(after, where, _SAFELY)
-    if {client.key: {}, **remaining} != {**wanted, client.key: left}:
-        raise ConfigError(f"{where} {_SAFELY}", hint="It was left as it is")
-    return ConfigChange(text, after, (_between(text, after),))
-
-
-def _toml_cut(text: str, client: McpClient) -> str:
-    """Return the text without the lines of our table and those below it; comments behind them stay."""
-    name = rf"[ \t]*\.[ \t]*[\"']?{SERVER_NAME}[\"']?[ \t]*"
-    ours = re.compile(rf"[ \t]*\[[ \t]*[\"']?{client.key}[\"']?{name}(?:\]|\.)")
-    lines: list[str] = []
-    held: list[str] = []  # comments and empty lines, of which the next line says whose they are
-    within = False
-    for line in _statements(text):
-        if _HEADER.match(line):
-            now = ours.match(line) is not None
-            if now and not within and lines and not lines[-1].strip():
-                lines.pop()
-            if not now:
-                lines += held
-            within, held = now, []
-        if not within:
-            lines.append(line)
-        elif not line.strip() or line.lstrip().startswith("#"):
-            held.append(line)
-        else:
-            held = []
-    return "".join(lines + held)
-
-
-def _statements(text: str) -> Iterator[str]:
-    """Yield the lines of a document, those of one value together, with their ends."""
-    depth = start = 0
-    for token in _TOKEN.finditer(text):
-        if token[0] in ("[", "{"):
-            depth += 1
-        elif token[0] in ("]", "}"):
-            depth -= 1
-        elif token[0] == "\n" and depth == 0:
-            yield text[start : token.end()]
-            start = token.end()
-    if start < len(text):
-        yield text[start:]
-
-
-def _parsed(text: str, where: Path, wrong: str = "") -> dict[str, Any]:
-    try:
-        return tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
-    except tomllib.TOMLDecodeError as error:
-        what = wrong or f"cannot be read ({error})"
-        raise ConfigError(f"{where} {what}", hint="It was left as it is") from None
-
-
-def _toml_value(value: object) -> str:
-    """Return a value as TOML; texts as in JSON, which TOML reads the same."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml_value(held)}" for key, held in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(_toml_value(held) for held in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _between(before: str, after: str) -> TextEdit:
-    """Return the one edit that leads from a text to another."""
-    most = min(len(before), len(after))
-    start = next((index for index in range(most) if before[index] != after[index]), most)
-    same = next((n for n in range(most - start) if before[-1 - n] != after[-1 - n]), most - start)
-    return TextEdit(start, before[start : len(before) - same], after[start : len(after) - same])
+    return without_tables(text, where, [path])

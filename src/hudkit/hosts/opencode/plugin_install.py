@@ -44,16 +44,13 @@ from hudkit.hosts.installing.jsonc import (
     parse_object,
     removal_edits,
 )
-from hudkit.hosts.installing.user_environment import RuntimeNeeds, config_home, project_directory
+from hudkit.hosts.installing.user_environment import DAEMON_NEEDS, config_home, project_directory
 from hudkit.hosts.opencode.plugin import PluginPaths, generate_plugin, read_paths
 from hudkit.hosts.wire import newer
 
 _PLUGIN_FILE = Path("plugins", "opencode", "hudkit.js")
 _MANIFEST_FILE = Path("install", "opencode.json")
 _MANIFEST_SCHEMA = 1
-
-DAEMON_NEEDS = RuntimeNeeds(("hudkit", "starlette", "uvicorn"))
-"""What the plugin starts, and what that imports."""
 
 
 class PluginTarget(msgspec.Struct, frozen=True):
