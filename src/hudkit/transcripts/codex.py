@@ -8,8 +8,9 @@ Messages have no ids of their own: theirs is the session and the place in the fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -172,13 +173,22 @@ class CodexMessages:
             self._used(object_field(object_field(payload, "info"), "last_token_usage"))
         elif kind == "event:item_completed":
             item = object_field(payload, "item")
-            code = item.get("exit_code")
-            if isinstance(code, int) and code:
-                self._exit_codes[string_field(item, "id")] = code
+            code, call = item.get("exit_code"), string_field(item, "id")
+            if call.startswith(_WITHIN_SCRIPT):
+                self._ran_in_script(call, item)
+            elif isinstance(code, int) and code:
+                self._exit_codes[call] = code
         elif kind == "event:turn_aborted" and self._current is not None:
             self._current.error, self._current.aborted = "aborted", True
             self.drafts.change(self._current)
             self._current = None
+
+    def _ran_in_script(self, call: str, item: Json) -> None:
+        """A command or a change of files that a script of the model's made: the script's output need not tell."""
+        make = _WORK.get(string_field(item, "type"))
+        if make is not None and self._current is not None:
+            self._current.parts.append(make(call, item))
+            self.drafts.change(self._current)
 
     def _used(self, usage: Json) -> None:
         # Behind a compaction comes a count without a response, of zeros and an estimate.
@@ -235,6 +245,43 @@ def _call(kind: str, payload: Json, id: str, when: int) -> ToolPart:
     return ToolPart(
         id, name, call, status, bounded_value(arguments) if isinstance(arguments, dict) else {}, start=when
     )
+
+
+_WITHIN_SCRIPT = "exec-"
+"""How the ids of calls begin that a script of the model's makes; no item of the conversation has them."""
+
+_CHANGES = {"add": "Add", "update": "Update", "delete": "Delete"}
+
+
+def _command(call: str, item: Json) -> ToolPart:
+    code = number_field(item, "exit_code")
+    output = bounded_text(string_field(item, "aggregated_output"))
+    text = f"Process exited with code {code}\nOutput:\n{output}"
+    command = bounded_value({"command": item.get("command")})
+    return _work(call, "exec_command", command, text, failed=bool(code))
+
+
+def _file_change(call: str, item: Json) -> ToolPart:
+    changes = object_field(item, "changes")
+    lines = [
+        f"*** {_CHANGES[kind]} File: {path}"
+        for path, change in changes.items()
+        if (kind := string_field(change if isinstance(change, dict) else {}, "type")) in _CHANGES
+    ]
+    failed = string_field(item, "status") != "completed"
+    text = bounded_text(string_field(item, "stderr" if failed else "stdout"))
+    patch = "\n".join(["*** Begin Patch", *lines, "*** End Patch"])
+    return _work(call, "apply_patch", {"input": patch}, text, failed=failed)
+
+
+def _work(call: str, tool: str, arguments: dict[str, Any], text: str, *, failed: bool) -> ToolPart:
+    if failed:
+        return ToolPart(call, tool, call, "error", arguments, error=text)
+    return ToolPart(call, tool, call, "completed", arguments, output=text)
+
+
+_WORK: Mapping[str, Callable[[str, Json], ToolPart]] = {"CommandExecution": _command, "FileChange": _file_change}
+"""What is read of the work of a script, by kind."""
 
 
 def _object(text: str) -> Json:
