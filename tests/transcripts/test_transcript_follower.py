@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -217,3 +218,53 @@ def test_a_missing_record_does_not_lose_what_is_behind_it(tmp_path):
 def test_other_hosts_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="opencode"):
         TranscriptFollower("opencode", tmp_path / "a.jsonl")
+
+
+def test_a_codex_session_that_goes_back_goes_on_in_a_file_of_its_own(tmp_path: Path) -> None:
+    """Its first record says up to where the file before is meant; what came behind that is gone."""
+    id = "01a21460-ea11-7ff0-8c13-f8571f4fd637"
+    folder = tmp_path / "sessions" / "2026" / "11" / "25"
+    folder.mkdir(parents=True)
+
+    def record(ordinal: int, kind: str, **payload: Any) -> bytes:
+        return json.dumps({"ordinal": ordinal, "type": kind, "payload": payload}).encode() + b"\n"
+
+    def said(ordinal: int, role: str, text: str) -> bytes:
+        content = [{"type": "input_text", "text": text}]
+        return record(ordinal, "response_item", type="message", role=role, content=content)
+
+    kept = record(0, "session_meta", id=id) + said(1, "user", "One.") + said(2, "assistant", "first")
+    first = folder / f"rollout-2026-11-25T20-23-45-{id}.jsonl"
+    first.write_bytes(kept + said(3, "user", "Two.") + said(4, "assistant", "second"))
+    before = TranscriptFollower("codex", first).read()
+    base = {"thread_id": id, "end_ordinal_exclusive": 3, "end_byte_offset": len(kept)}
+    second = folder / f"rollout-2026-11-25T20-23-48-{id}_01a21442-9fdf-79a2-8507-51ce59e1034c.jsonl"
+    second.write_bytes(record(3, "session_meta", id=id, history_base=base) + said(4, "user", "Three."))
+    after = TranscriptFollower("codex", second).read()
+    assert [part.text for message in after.new for part in message.parts] == ["One.", "first", "Three."]
+    assert after.all_anchors[:2] == before.all_anchors[:2], "their names stay"
+    assert after.all_anchors[2] not in before.all_anchors
+    again = folder / f"rollout-2026-11-25T20-23-50-{id}_01a21442-9fdf-79a2-8507-51ce59e10999.jsonl"
+    base = {"thread_id": id, "end_ordinal_exclusive": 5, "end_byte_offset": second.stat().st_size}
+    again.write_bytes(record(5, "session_meta", id=id, history_base=base) + said(6, "user", "Four."))
+    texts = [part.text for message in TranscriptFollower("codex", again).read().new for part in message.parts]
+    assert texts == ["One.", "first", "Three.", "Four."]
+
+
+def test_what_a_script_of_codex_runs_and_changes_is_a_call_of_its_response(tmp_path: Path) -> None:
+    def record(kind: str, **payload: Any) -> str:
+        return json.dumps({"type": kind, "payload": payload}) + "\n"
+
+    command = {"type": "CommandExecution", "id": "exec-1", "command": ["/bin/bash", "-lc", "exit 3"], "exit_code": 3}
+    change = {"type": "FileChange", "id": "exec-2", "changes": {"/p/a.py": {"type": "add"}}, "status": "completed"}
+    direct = {"type": "CommandExecution", "id": "call_9", "command": ["ls"], "exit_code": 0}
+    file = tmp_path / "rollout-2026-11-25T20-23-45-01a21460-ea11-7ff0-8c13-f8571f4fd637.jsonl"
+    file.write_text(
+        record("response_item", type="custom_tool_call", name="exec", input="x", call_id="call_1")
+        + "".join(record("event_msg", type="item_completed", item=item) for item in (command, change, direct))
+        + record("response_item", type="custom_tool_call_output", call_id="call_1", output="done")
+    )
+    (message,) = TranscriptFollower("codex", file).read().new
+    found = [(part.tool, part.status) for part in message.parts if isinstance(part, ToolPart)]
+    assert found == [("exec", "completed"), ("exec_command", "error"), ("apply_patch", "completed")]
+    assert "*** Add File: /p/a.py" in message.parts[2].input["input"]

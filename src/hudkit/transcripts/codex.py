@@ -16,6 +16,7 @@ import msgspec
 
 from hudkit.transcripts.json_fields import Json, bounded_text, bounded_value, number_field, object_field, string_field
 from hudkit.transcripts.jsonl_transcript import (
+    MAX_LINE_BYTES,
     JsonlDialect,
     JsonlRecord,
     JsonlTranscript,
@@ -23,6 +24,7 @@ from hudkit.transcripts.jsonl_transcript import (
     MessageDrafts,
     content_text,
     find_files,
+    open_regular,
     parse_timestamp,
 )
 from hudkit.transcripts.opencode_json import parse_todos
@@ -353,5 +355,32 @@ class CodexTodos:
         )
 
 
-DIALECT = JsonlDialect(HOST, _files, _row, CodexMessages, CodexTodos)
+def _earlier(path: Path, first: JsonlRecord) -> tuple[Path, int] | None:
+    """Return the file that a session went on from when its user went back to an earlier prompt: Codex then begins a
+    new file, whose first record says up to where the one before is meant."""
+    kind, payload = record_body(first.data)
+    base = object_field(payload, "history_base")
+    id, end = string_field(base, "thread_id"), number_field(base, "end_byte_offset")
+    if kind != "session_meta" or not end or id != string_field(payload, "id"):
+        return None
+    root = path.parents[3] if len(path.parents) > 3 else path.parent  # sessions/YYYY/MM/DD
+    files = sorted(root.rglob(f"rollout-*-{id}*.jsonl"), key=lambda file: file.name)
+    before = [file for file in files if file.name < path.name]
+    return next(((file, end) for file in reversed(before) if _has_end(file, end, base)), None)
+
+
+def _has_end(file: Path, end: int, base: Json) -> bool:
+    """Whether the record that ends at a byte of a file is the last one that is meant."""
+    try:
+        with open_regular(file) as opened:
+            opened.seek(max(0, end - MAX_LINE_BYTES))
+            line = opened.read(min(end, MAX_LINE_BYTES)).removesuffix(b"\n").rpartition(b"\n")[2]
+            record = msgspec.json.decode(line)
+    except (OSError, msgspec.DecodeError):
+        return False
+    last = number_field(base, "end_ordinal_exclusive") - 1
+    return isinstance(record, dict) and number_field(record, "ordinal") == last
+
+
+DIALECT = JsonlDialect(HOST, _files, _row, CodexMessages, CodexTodos, _earlier)
 """How Codex writes."""

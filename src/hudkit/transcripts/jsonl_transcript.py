@@ -92,6 +92,8 @@ class JsonlDialect(NamedTuple):
     row: Callable[[Path, list[JsonlRecord]], SessionRow | None]
     messages: Callable[[str], MessageReader]
     todos: Callable[[], TodoReader]
+    earlier: Callable[[Path, JsonlRecord], tuple[Path, int] | None] = lambda _path, _first: None
+    """From a file and its first record to the file that it goes on from, and how many bytes of that are meant."""
 
 
 class JsonlTranscript:

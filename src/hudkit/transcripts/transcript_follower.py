@@ -121,6 +121,7 @@ class TranscriptFollower:
         self._offset = self._skipped = 0
         self._before = b""
         self._reader: MessageReader | None = None
+        self._shift = 0  # bytes of the files before
         self._todos: TodoReader = self._dialect.todos()
         self._window: ClaudeWindow | CodexWindow = self._window_type()
         self._trail = CostTrail(self._dialect.host)
@@ -155,7 +156,29 @@ class TranscriptFollower:
         if self._reader is None:
             row = self._dialect.row(self.path, [record])
             self._reader = self._dialect.messages(row.id if row is not None else self.path.stem)
-        self._window.take(record, self._reader.take(record))
+            self._take_earlier(self.path, record, self._reader)
+        self._take_next(record._replace(offset=record.offset + self._shift), self._reader)
+
+    def _take_earlier(self, path: Path, first: JsonlRecord, reader: MessageReader) -> None:
+        """Read what the session's file goes on from; ids of its messages stay, and no later one has the same."""
+        earlier = self._dialect.earlier(path, first)
+        if earlier is None:
+            return
+        file, end = earlier
+        try:
+            with open_regular(file) as opened:
+                records = list(read_records(opened, end, lambda _offset, _reason: None, unended=False))
+                if records:
+                    self._take_earlier(file, records[0], reader)
+                for record in records:
+                    if record.offset < end:
+                        self._take_next(record._replace(offset=record.offset + self._shift), reader)
+                self._shift += os.fstat(opened.fileno()).st_size
+        except OSError as error:
+            _log.debug("%s cannot be read: %s", file, error)
+
+    def _take_next(self, record: JsonlRecord, reader: MessageReader) -> None:
+        self._window.take(record, reader.take(record))
         self._todos.take(record)
         self._trail.take(record)
 
