@@ -18,6 +18,10 @@ def main() -> int:
         from hudkit.daemon import hook_client  # a host waits for it: the rest of the command line is not imported
 
         return hook_client.main(words[1])
+    if words[:2] == ["mcp", "--host"] and len(words) == 3 and not words[2].startswith("-"):
+        from hudkit.daemon import mcp_bridge
+
+        return mcp_bridge.main(words[2])
     usual = signal.getsignal(signal.SIGINT)
     guarded = usual is signal.default_int_handler  # a shell may have it ignored, for a job in the background
     if guarded:

@@ -17,6 +17,7 @@ from hudkit.cli.styles import DIFF_STYLES, on_terminal, print_lines
 from hudkit.config import Settings
 from hudkit.daemon import client, socket_path
 from hudkit.errors import ConfigError
+from hudkit.hosts.codex import codex_install as codex
 from hudkit.hosts.installing import agents_md
 from hudkit.hosts.installing.config_files import InstallStep
 from hudkit.hosts.mcp import client_install as mcp
@@ -36,7 +37,14 @@ def run(args: argparse.Namespace) -> int:
     else:
         block = ()
     require_host(args)
+    if args.host == "codex":
+        _install_codex(args, block)
+        return 0
     if args.host == "mcp":
+        if args.client == "codex" and codex.is_installed(codex_target(args)):
+            there = InstallStep(str(codex_target(args).config), "keep", hint="`hudkit install codex` put more there")
+            tell(args, (*block, there), "installed already, with its hooks")
+            return 0
         if not args.client:
             raise ConfigError("no client is named", hint=f"Give --client with one of {', '.join(CLIENTS)}")
         tell(args, block + mcp.install(spot(args), args.client, dry_run=args.dry_run), "installed")
@@ -49,6 +57,21 @@ def run(args: argparse.Namespace) -> int:
     if not (args.json or args.dry_run):
         print(_switches(user_settings("install")))
     return 0
+
+
+def _install_codex(args: argparse.Namespace, block: tuple[InstallStep, ...]) -> None:
+    target = codex_target(args)
+    # The server that is there for the tools alone goes out first, so that taking ours out gives back what was before.
+    alone = [server.client for server in mcp.installed_servers(spot(args)) if server.client == "codex"]
+    before = mcp.uninstall(spot(args), "codex", dry_run=args.dry_run) if alone else ()
+    steps = codex.install(target, compact_prompt=args.compact_prompt, dry_run=args.dry_run)
+    tell(args, (*block, *before, *steps), "installed")
+    untrusted = 0 if args.json or args.dry_run else codex.untrusted_hooks(target)
+    if untrusted:
+        print(
+            f"It asks you to trust {untrusted} hooks of hudkit: say yes in /hooks. Until then it runs none of them."
+        )
+        print("The prompt of its compaction can leave out what the HUD keeps: hudkit install codex --compact-prompt.")
 
 
 _GENERATIONS: Mapping[frozenset[int], str] = {
@@ -92,6 +115,14 @@ def spot(args: argparse.Namespace) -> mcp.ServerTarget:
     """Return the same as `chosen` for a client of MCP."""
     here = chosen(args)
     return mcp.ServerTarget(here.python, here.prefix, here.data, here.env, sys.platform, here.project)
+
+
+def codex_target(args: argparse.Namespace) -> codex.CodexTarget:
+    """Return the same as `chosen` for Codex. Raises `ConfigError` for a project."""
+    here = chosen(args)
+    if here.project is not None:
+        raise ConfigError("hudkit is in Codex for the user, not for a project", hint="Leave --project away")
+    return codex.CodexTarget(here.python, here.prefix, here.data, here.socket, here.env)
 
 
 def tell(args: argparse.Namespace, steps: tuple[InstallStep, ...], done: str) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from hudkit.cli.common import log_to_stderr
+from hudkit.daemon import mcp_bridge
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import make_directory
 from hudkit.hosts.mcp import require_sdk, server
@@ -16,6 +17,8 @@ from hudkit.paths import data_directory
 
 def run(args: argparse.Namespace) -> int:
     """Carry the command out and return its exit code."""
+    if args.host is not None:
+        return mcp_bridge.main(args.host)
     require_sdk()
     from hudkit.hosts.mcp import transports
 

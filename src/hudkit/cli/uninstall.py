@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from hudkit.cli.install import chosen, require_host, spot, tell
+from hudkit.cli.install import chosen, codex_target, require_host, spot, tell
 from hudkit.config import new_settings_file
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
+from hudkit.hosts.codex import codex_install as codex
 from hudkit.hosts.installing import agents_md
 from hudkit.hosts.installing.config_files import (
     InstallStep,
@@ -39,9 +40,11 @@ def run(args: argparse.Namespace) -> int:
     require_host(args)
     if args.host == "mcp":
         steps = mcp.uninstall(spot(args), args.client or "", dry_run=args.dry_run)
+    elif args.host == "codex":
+        steps = codex.uninstall(codex_target(args), dry_run=args.dry_run)
     else:
         steps = opencode.uninstall(here, dry_run=args.dry_run)
-    still = not args.dry_run and bool(opencode.read_installed(here) or mcp.installed_servers(spot(args)))
+    still = not args.dry_run and _is_in_a_host(args, here)
     if args.purge and still:
         raise ConfigError(
             "the log is still in use: hudkit is also installed elsewhere", hint="Uninstall it there first"
@@ -55,6 +58,11 @@ def run(args: argparse.Namespace) -> int:
         steps += tuple(_purged(here, args.dry_run))
     tell(args, steps, "uninstalled" if any(step.what != "keep" for step in steps) else "not installed here")
     return 0
+
+
+def _is_in_a_host(args: argparse.Namespace, here: PluginTarget) -> bool:
+    in_codex = codex.CodexTarget(here.python, here.prefix, here.data, here.socket, here.env).manifest.exists()
+    return in_codex or bool(opencode.read_installed(here) or mcp.installed_servers(spot(args)))
 
 
 def _stop(here: PluginTarget) -> None:

@@ -2,7 +2,7 @@
 
 The host waits for each hook, so this process imports next to nothing and gives up in time. It never fails: without
 an answer it prints nothing, and the host goes on. Where no daemon runs, one is started; what it would have said comes
-with the next hook.
+with the next hook. `mcp_bridge` asks in the same way.
 """
 
 from __future__ import annotations
@@ -14,16 +14,12 @@ import sys
 import time
 from pathlib import Path
 
+from hudkit.hosts.hook_deadlines import hook_seconds
+
 TYPE_CHECKING = False  # importing typing takes longer than connecting
 if TYPE_CHECKING:
     from socket import socket
     from typing import Any
-
-_SECONDS = {"SessionStart": 2.0, "SubagentStart": 2.0, "PreCompact": 5.0, "PostCompact": 5.0, "SessionEnd": 1.0}
-"""Seconds within which a hook of this name is answered, if at all."""
-
-_SECONDS_OF_STEP = 0.2
-"""The same for every other hook; the start of this process is not in it."""
 
 _GRACE_SECONDS = 0.5
 """Seconds behind its deadline after which the process ends whatever it is doing."""
@@ -57,15 +53,8 @@ def main(host: str) -> int:
         signal.setitimer(signal.ITIMER_REAL, _STDIN_SECONDS)
         payload = json.loads(sys.stdin.buffer.read())
         event = str(payload["hook_event_name"])
-        seconds = _SECONDS.get(event, _SECONDS_OF_STEP)
-        until = time.monotonic() + seconds
-        signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE_SECONDS)
-        plain = (host, event) == _TAKES_PLAIN_TEXT
-        request = {name: value for name, value in payload.items() if name not in _LARGE}
-        if plain:
-            request["hud"] = {"v": 1, "echoes": True}
-        answer = _ask(host, json.dumps(request).encode(), event, until)
-        text = _instructions(answer) if plain else _words_of_host(event, answer)
+        signal.setitimer(signal.ITIMER_REAL, hook_seconds(event) + _GRACE_SECONDS)
+        text = answer_hook(host, payload)
         if text:
             sys.stdout.write(text)
             sys.stdout.flush()
@@ -73,6 +62,28 @@ def main(host: str) -> int:
         if os.environ.get("HUDKIT_DEBUG"):
             print(f"hudkit hook: {type(error).__name__}: {error}", file=sys.stderr)
     return 0
+
+
+def answer_hook(host: str, payload: dict[str, Any]) -> str:
+    """Return what a host is told for a hook, in its words; empty where there is nothing to tell.
+
+    Raises `OSError`, `ValueError`, `KeyError` or `TypeError` where there is no answer in time, or none that is one.
+    """
+    event = str(payload["hook_event_name"])
+    until = time.monotonic() + hook_seconds(event)
+    plain = (host, event) == _TAKES_PLAIN_TEXT
+    request = {name: value for name, value in payload.items() if name not in _LARGE}
+    if plain:
+        request["hud"] = {"v": 1, "echoes": True}
+    body = json.dumps(request).encode()
+    if _is_silent() and event not in _BEGINS_WINDOW:
+        return ""
+    status, content = ask_daemon(f"/v1/hook/{host}", body, until)
+    if status != 200:
+        message = f"the daemon answers with status {status}"
+        raise ValueError(message)
+    answer = json.loads(content)
+    return _instructions(answer) if plain else _words_of_host(event, answer)
 
 
 def _end(number: int, frame: object) -> None:  # noqa: ARG001
@@ -94,17 +105,25 @@ def _words_of_host(event: str, answer: dict[str, Any]) -> str:
     return json.dumps(words) if words else ""
 
 
-def _ask(host: str, body: bytes, event: str, until: float) -> dict[str, Any]:
-    """Return the daemon's answer. Raises `OSError` or `ValueError` where there is none in time."""
+def _is_silent() -> bool:
+    """Return whether the daemon left the last hooks without an answer."""
+    from hudkit.daemon.socket_path import socket_path
+
+    return _times_silent(_silence(socket_path())) >= _MOST_SILENT
+
+
+def ask_daemon(where: str, body: bytes, until: float, headers: str = "") -> tuple[int, bytes]:
+    """Return status and body of the daemon's answer; `until` is a time of `time.monotonic`, `headers` are lines.
+
+    Raises `OSError` or `ValueError` where there is none in time, of which `NotAsked` where nothing was sent.
+    """
     from hudkit.daemon.socket_path import socket_path
 
     path = socket_path()
-    silence = path.with_name(f"{path.name}.silent")
+    silence = _silence(path)
     times = _times_silent(silence)
-    if times >= _MOST_SILENT and event not in _BEGINS_WINDOW:
-        return {}
     try:
-        received = _exchange(path, host, body, until)
+        received = _exchange(path, where, headers, body, until)
     except TimeoutError:
         silence.write_text(str(times + 1))
         if times + 1 == _MOST_SILENT:
@@ -112,13 +131,17 @@ def _ask(host: str, body: bytes, event: str, until: float) -> dict[str, Any]:
         raise
     if times:
         silence.unlink(missing_ok=True)
-    headers, _, content = received.partition(b"\r\n\r\n")
-    _replace_older(path, headers)
-    if not headers.startswith(b"HTTP/1.1 200"):
-        message = f"the daemon answers {headers[:40]!r}"
+    head, _, content = received.partition(b"\r\n\r\n")
+    _replace_older(path, head)
+    if not head.startswith(b"HTTP/1.1 ") or not head[9:12].isdigit():
+        message = f"the daemon answers {head[:40]!r}"
         raise ValueError(message)
-    answer: dict[str, Any] = json.loads(content)
-    return answer
+    return int(head[9:12]), content
+
+
+def _silence(path: Path) -> Path:
+    """The file that counts questions in a row without an answer."""
+    return path.with_name(f"{path.name}.silent")
 
 
 def _times_silent(file: Path) -> int:
@@ -131,10 +154,13 @@ def _times_silent(file: Path) -> int:
         return 0
 
 
-def _exchange(path: Path, host: str, body: bytes, until: float) -> bytes:
-    connection = _connect(path, until)
+def _exchange(path: Path, where: str, headers: str, body: bytes, until: float) -> bytes:
     try:
-        head = f"POST /v1/hook/{host} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        connection = _connect(path, until)
+    except TimeoutError as error:
+        raise NotAsked(*error.args) from None
+    try:
+        head = f"POST {where} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{headers}"
         connection.sendall(f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body)
         received = b""
         while chunk := connection.recv(65536):
@@ -146,6 +172,10 @@ def _exchange(path: Path, host: str, body: bytes, until: float) -> bytes:
         return received
     finally:
         connection.close()
+
+
+class NotAsked(TimeoutError):
+    """No connection to the daemon in time: it has not heard of what it was to be asked."""
 
 
 def _left(until: float) -> float:

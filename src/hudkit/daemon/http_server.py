@@ -39,6 +39,7 @@ from hudkit.daemon.index_process import IndexProcess
 from hudkit.daemon.logfile import LOGGER, write_to_file
 from hudkit.errors import ConfigError, HudkitError, StoreDamaged, StoreGone, StoreUnsafe
 from hudkit.hosts.hook_address import HookAddress, hook_address_path, read_hook_address, write_hook_address
+from hudkit.hosts.hook_deadlines import hook_patience
 from hudkit.hosts.hook_session import with_agent_file
 from hudkit.hosts.hook_wire import (
     HOOK_HOSTS,
@@ -351,6 +352,7 @@ class _HookEndpoint:
         on_answer: Callable[[], None],
     ) -> None:
         """`threads` are the log's and the one that reads files."""
+        self._host = host
         self._sessions = handlers.hooks[host]
         self._log_thread, self._file_thread = threads
         self._activity = activity
@@ -368,18 +370,18 @@ class _HookEndpoint:
         if isinstance(body, tuple):
             return body
         try:
-            payload = with_agent_file(read_hook(body))
+            payload = with_agent_file(read_hook(body), self._host)
         except RequestRefused as error:
             return refusal(error)
         answer = NOTHING_NEW
-        seconds = HOOK_SECONDS.get(payload.event, HOOK_SECONDS_OF_STEP)
+        seconds = HOOK_SECONDS.get(payload.event, HOOK_SECONDS_OF_STEP) * hook_patience()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                answer = await self._answered(payload, seconds / 2)
+                answer = await self._answered(request, payload, seconds / 2)
         self._on_answer()
         return 200, encode(write_answer(payload, answer))
 
-    async def _answered(self, payload: HookPayload, seconds: float) -> HookAnswer:
+    async def _answered(self, request: Request, payload: HookPayload, seconds: float) -> HookAnswer:
         """Read the session's file, for so many seconds at most, and answer."""
         loop = asyncio.get_running_loop()
         session = await loop.run_in_executor(self._log_thread, self._sessions.of, payload)
@@ -389,6 +391,8 @@ class _HookEndpoint:
         done, _ = await asyncio.wait([reading], timeout=seconds)
         if done and (error := reading.exception()) is not None:
             LOGGER.error("a transcript cannot be read: %s", error_location(error))
+        if await request.is_disconnected():
+            return NOTHING_NEW  # what nobody hears would count as told
         return await loop.run_in_executor(self._log_thread, session.answer, payload)
 
 

@@ -29,8 +29,10 @@ from hudkit.hud.frame import Frame
 from hudkit.hud.frame_request import TranscriptPosition, position_at_end
 from hudkit.hud.session_keys import keys_with_id
 from hudkit.ingest import IngestBatch
+from hudkit.ingest.subagents import MAX_RESULT
+from hudkit.ingest.tool_calls import one_line
 from hudkit.log import EventDraft, Origin
-from hudkit.log.payloads import CompactAfter, FrameBase
+from hudkit.log.payloads import CompactAfter, FrameBase, Payload, SessionLink, SubagentEnd, SubagentStart
 from hudkit.tools import RouterReply, reply
 from hudkit.tools.cache_text import receipt_line
 from hudkit.transcripts import Message, ReasoningPart, TextPart, ToolPart
@@ -39,6 +41,7 @@ from hudkit.transcripts.transcript_follower import FollowedTranscript, Transcrip
 _LOG = logging.getLogger("hudkit.ingest")
 
 _NOT_READ = FollowedTranscript()
+CLAUDE_CODE = "claude-code"
 
 _BLOCK = re.compile(r"\[hud \w+\]")
 
@@ -47,15 +50,26 @@ class HookSession:
     """One session of a host that calls hooks. `follow` may run in another thread, all else is for one."""
 
     def __init__(
-        self, session: HudSession, host_session: str, directory: str, host: str, *, format: str = "", parent: str = ""
+        self,
+        session: HudSession,
+        host_session: str,
+        directory: str,
+        host: str,
+        *,
+        format: str = "",
+        parent: str = "",
+        started_by: HudSession | None = None,
     ) -> None:
         """`host_session` and `parent` (the session that started it) are the host's own ids, `format` is the host
-        whose transcripts the session's file is like (default: `host`)."""
+        whose transcripts the session's file is like (default: `host`). `started_by` is told when a sub-agent starts
+        and ends, where its host's transcripts do not tell."""
         self.session = session
         self._ingester = TranscriptIngester(session, host_session, directory, host)
         self._format = format or host
+        self._id = host_session
         self._parent = parent
         session.is_subagent = bool(parent)
+        self._started_by = started_by
         self._file: Path | None = None
         self._follower: TranscriptFollower | None = None
         self._reading = Lock()
@@ -70,6 +84,7 @@ class HookSession:
         self._notice = ""
         self._answered_at = -1
         self._resumes_at = ""
+        self._began = (-1, -1)  # responses and compactions when a window began
 
     # -- the transcript ----------------------------------------------------------------------------------------
 
@@ -135,6 +150,8 @@ class HookSession:
     def _answer(self, payload: HookPayload) -> HookAnswer:
         read = self._take_read()
         event, caller = payload.event, payload.hud or CallerFacts()
+        if self._started_by is not None:
+            self._tell_parent(payload, self._started_by)
         used = caller.used if caller.used is not None else read.usage.used if read.usage is not None else None
         self._follow_history(read, used)
         batch = self._batch(read, caller)
@@ -149,8 +166,30 @@ class HookSession:
         if event is HostEvent.WINDOW_COMPACTED:
             self._record(batch)
             batch = IngestBatch()
-            begins = self._is_ahead_of_file(used)
+            begins = not self._is_told_again(read) and self._is_ahead_of_file(used)
+        elif begins:
+            begins = not self._is_told_again(read)
         return self._compose(payload, caller, read, batch, used, begins=begins)
+
+    def _tell_parent(self, payload: HookPayload, parent: HudSession) -> None:
+        """Record in the session that started this sub-agent that it starts, or what it brings."""
+        id, agent = self._id, payload.agent_type or ""
+        if payload.event is HostEvent.SUBAGENT_STARTED:
+            news: tuple[Payload, ...] = (SessionLink("child", id), SubagentStart(agent, "", id))
+        elif payload.event is HostEvent.SUBAGENT_ENDED:
+            news = (SubagentEnd(agent, result=one_line(self._last_words(), MAX_RESULT), session_id=id),)
+        else:
+            return
+        try:
+            parent.append(*news, origin=Origin.HOST)
+        except StoreError as error:
+            _LOG.warning("what a sub-agent does is not recorded: %s", error.code)
+
+    def _last_words(self) -> str:
+        """The text of the newest response."""
+        responses = [message for message in self._messages.values() if message.role == "assistant"]
+        parts = responses[-1].parts if responses else ()
+        return " ".join(part.text for part in parts if isinstance(part, TextPart))
 
     def _take_read(self) -> FollowedTranscript:
         """Return the transcript as it was read last, with the messages that are not recorded yet as the new ones."""
@@ -213,6 +252,11 @@ class HookSession:
             # What the summary is told is worth more than the record of it.
             _LOG.warning("compact.before is not recorded: %s", error.code)
         return HookAnswer(instructions=instructions)
+
+    def _is_told_again(self, read: FollowedTranscript) -> bool:
+        """Whether the beginning of this window was told before: a host may call two hooks for it."""
+        before, self._began = self._began, (read.responses, read.compactions)
+        return before == self._began
 
     def _is_ahead_of_file(self, used: int | None) -> bool:
         """Whether a compaction is told that the file does not have yet."""
@@ -372,14 +416,23 @@ class HookSessions:
     def of(self, payload: HookPayload) -> HookSession | None:
         """Return the session that a hook is of; `None` for the end of a sub-agent that was never heard of."""
         agent = payload.agent_id or ""
-        id = agent_session(agent) if agent else payload.session_id
+        id = agent_session(agent, self._format or self._host) if agent else payload.session_id
         hook_session = self._sessions.pop(id, None)
         if hook_session is None:
             if payload.event is HostEvent.SUBAGENT_ENDED:
                 return None
             session = self._open_session(id, payload.cwd)
             parent = payload.session_id if agent else ""
-            hook_session = HookSession(session, id, payload.cwd, self._host, format=self._format, parent=parent)
+            tells = bool(agent) and (self._format or self._host) != CLAUDE_CODE
+            hook_session = HookSession(
+                session,
+                id,
+                payload.cwd,
+                self._host,
+                format=self._format,
+                parent=parent,
+                started_by=self._open_session(parent, payload.cwd) if tells else None,
+            )
             if len(self._sessions) >= self._max_open:
                 self._sessions.pop(next(iter(self._sessions)))
         self._sessions[id] = hook_session
@@ -397,14 +450,14 @@ def find_session(hud: Hud, host: str, host_session: str, directory: str) -> HudS
     return session
 
 
-def agent_session(agent: str) -> str:
-    """Return the id of a sub-agent's session: the name of its file."""
-    return f"agent-{agent}"
+def agent_session(agent: str, host: str = CLAUDE_CODE) -> str:
+    """Return the id of a sub-agent's session: in Claude Code the name of its file, else its own."""
+    return f"agent-{agent}" if host == CLAUDE_CODE else agent
 
 
-def with_agent_file(payload: HookPayload) -> HookPayload:
+def with_agent_file(payload: HookPayload, host: str = CLAUDE_CODE) -> HookPayload:
     """Return a hook with the file of the sub-agent that it is of: Claude Code names it only at a sub-agent's end."""
-    if not payload.agent_id or payload.agent_transcript_path or not payload.transcript_path:
+    if host != CLAUDE_CODE or not payload.agent_id or payload.agent_transcript_path or not payload.transcript_path:
         return payload
     folder = Path(payload.transcript_path).with_suffix("") / "subagents"
     return replace(payload, agent_transcript_path=str(folder / f"{agent_session(payload.agent_id)}.jsonl"))

@@ -154,3 +154,20 @@ def test_a_client_of_mcp(home: Path, command: Command) -> None:
     assert "not installed here" in command(uninstalling, "mcp")[1]
     command(uninstalling, "mcp", "--purge")
     assert not (home / "data").exists()
+
+
+def test_codex_has_one_server_whichever_is_installed_first(home: Path, command: Command) -> None:
+    config = home / ".codex" / "config.toml"
+    command(installing, "mcp", "--client", "codex")
+    assert "--host" not in config.read_text()
+    _, said = command(installing, "codex")
+    assert "9 hooks" in said and "--compact-prompt" in said
+    text = config.read_text()
+    assert text.count("[mcp_servers.hudkit]") == 1 and '"--host", "codex"' in text
+    _, said = command(installing, "mcp", "--client", "codex")
+    assert "hudkit install codex" in said and config.read_text() == text
+    with pytest.raises(ConfigError, match="for the user"):
+        command(installing, "codex", "--project")
+    _, said = command(uninstalling, "codex", "--purge")
+    assert "hudkit is uninstalled" in said
+    assert not config.parent.exists() and not (home / "data").exists()

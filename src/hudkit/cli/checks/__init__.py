@@ -4,6 +4,7 @@ A check is a function from the environment to a diagnosis, and a row in its modu
 """
 
 from hudkit.cli.checks.check import Check, CheckRow, Verdict, examine, worst
+from hudkit.cli.checks.codex_checks import CODEX_CHECKS
 from hudkit.cli.checks.conflicting_plugins import CONFLICT_CHECKS
 from hudkit.cli.checks.environment import CheckEnvironment, read_environment
 from hudkit.cli.checks.fixes import apply_fixes
@@ -14,5 +15,12 @@ from hudkit.cli.checks.self_checks import SELF_CHECKS
 __all__ = ["CHECKS", "Check", "CheckEnvironment", "Verdict", "apply_fixes", "examine", "read_environment"]
 __all__ += ["report", "worst"]
 
-CHECKS: tuple[CheckRow, ...] = (*SELF_CHECKS, *OPENCODE_CHECKS, *CONFLICT_CHECKS, *MCP_CHECKS, *MODEL_CHECKS)
+CHECKS: tuple[CheckRow, ...] = (
+    *SELF_CHECKS,
+    *OPENCODE_CHECKS,
+    *CONFLICT_CHECKS,
+    *CODEX_CHECKS,
+    *MCP_CHECKS,
+    *MODEL_CHECKS,
+)
 """All checks, in the order in which they are printed."""

@@ -41,6 +41,8 @@ _AGAIN = "hudkit install opencode"
 
 def _program(here: CheckEnvironment) -> Diagnosis:
     programs = find_programs({**here.env, "HOME": str(here.home)})
+    if not programs and _is_elsewhere(here):
+        return good("not found in PATH, and not needed")
     if not programs:
         return warn("opencode is not found in PATH", "Install OpenCode, or put it into PATH")
     findings = [_judged(program, here) for program in programs]
@@ -183,7 +185,15 @@ def _known(here: CheckEnvironment) -> PluginManifest | Diagnosis:
         manifest = read_installed(here.install)
     except ConfigError as error:
         return fail(error.message, error.hint)
+    if manifest is None and _is_elsewhere(here):
+        return good("the plugin is not installed in OpenCode")
     return manifest or warn("the plugin is not installed in OpenCode", _AGAIN)
+
+
+def _is_elsewhere(here: CheckEnvironment) -> bool:
+    """Whether hudkit is installed in another host, and not in OpenCode."""
+    names = {path.stem for path in here.install.manifest.parent.glob("*.json")}
+    return "opencode" not in names and bool(names & {"claude-code", "codex", "mcp"})
 
 
 def _elsewhere(here: CheckEnvironment, manifest: PluginManifest) -> list[Path]:

@@ -10,13 +10,18 @@ from hudkit.hosts.mcp import CLIENT_NAMES
 
 _DETAILS = """\
 `hudkit install mcp --client NAME` tells a client of the Model Context Protocol to start `hudkit mcp`, which gives its
-agent the tools `hud` and `memory`. OpenCode gets more from its own plugin: `hudkit install opencode`.
+agent the tools `hud` and `memory`. OpenCode and Codex get more: `hudkit install opencode`, `hudkit install codex`.
+
+`hudkit install codex` puts an MCP server and hooks into Codex's configuration. Codex asks you to trust each of our
+hooks: open it, and say yes in /hooks. With --compact-prompt it also sets the prompt of Codex's compaction, so that
+the summary leaves out what the HUD keeps; a prompt of your own stays as it is, and nothing is installed.
 
 `hudkit install --agents-md`, with a host or alone, writes a short marked block into the AGENTS.md of this project, or
 brings it up to date: it says when an agent calls `hud` and `memory`. `hudkit uninstall --agents-md` gives the file
 its former bytes; so does `hudkit uninstall HOST` for every project, where hudkit is installed in no other host."""
 
 HOSTS: Mapping[str, str] = {
+    "codex": "Start Codex again.",
     "mcp": "The client reads its configuration when it starts.",
     "opencode": "OpenCode reads its configuration when it starts.",
 }
@@ -26,6 +31,11 @@ HOSTS: Mapping[str, str] = {
 def _arguments(parser: argparse.ArgumentParser) -> None:
     host_arguments(parser)
     parser.add_argument("--anyway", action="store_true", help="install even from an environment that looks temporary")
+    parser.add_argument(
+        "--compact-prompt",
+        action="store_true",
+        help="with codex: also the prompt of its compaction, which says what the HUD keeps",
+    )
 
 
 COMMAND = CliCommand(

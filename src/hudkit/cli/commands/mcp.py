@@ -14,7 +14,10 @@ NAME` tells them how. Each process is a session of its own; --session or HUDKIT_
 With --http it serves until it is stopped. Each request needs the token (`Authorization: Bearer ...`): the one in
 HUDKIT_MCP_TOKEN, else the one in the token file, which is created on first use. Each client has a session of its own,
 or names one in the header `Hudkit-Session` or as `?session=` in the address. Without HOST, only this machine is
-served."""
+served.
+
+With --host it is what `hudkit install HOST` has the host start: the tools and the hooks of its sessions, which the
+daemon answers."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +42,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="another host name that HTTP requests may be addressed to, as behind a proxy; repeatable",
     )
+    parser.add_argument("--host", choices=("codex",), help="the host that starts it; nothing else is given with it")
     parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: $HUDKIT_DB, else the user's own)")
 
 
