@@ -15,6 +15,7 @@ NAMES = (
     "daemon",
     "listeners",
     "plugin",
+    "codex_hooks",
     "session_loop",
     "hosts",
     "rooms_formats",

@@ -32,13 +32,18 @@ COLUMNS = {
 
 HOSTS = {
     "OpenCode": ("hosts/opencode", "test_opencode_conforms", "TestOpenCode"),
+    "Codex": ("hosts/codex", "test_codex_conforms", "TestCodex"),
     "session loop": ("agent", "test_loop_conforms", "TestSession"),
     "LangChain": ("hosts/langchain", "test_langchain_conforms", "TestLangChain"),
     "pydantic-ai": ("hosts/pydantic_ai", "test_pydantic_ai_conforms", "TestPydanticAI"),
     "Claude Agent SDK": ("hosts/claude_agent_sdk", "test_claude_agent_sdk_conforms", "TestClaudeAgentSdk"),
     "OpenAI Agents": ("hosts/openai_agents", "test_openai_agents_conforms", "TestOpenAIAgents"),
 }
-ELSEWHERE = {("OpenCode", "costs, 42 / 120 calls"): "hosts/opencode/test_hud_cost.py"}
+ELSEWHERE = {
+    ("OpenCode", "costs, 42 / 120 calls"): "hosts/opencode/test_hud_cost.py",
+    ("Codex", "costs, 42 / 120 calls"): "hosts/codex/test_codex_cost.py",
+    ("Codex", "sub-agents"): "hosts/codex/test_codex_sessions.py",
+}
 """Cells whose test is not the suite's."""
 
 
