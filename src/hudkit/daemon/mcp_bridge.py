@@ -1,7 +1,6 @@
 """The MCP server of a host that calls hooks: on standard input and output, with nothing behind it but the daemon.
 
-The host waits for it at the start of a session, and what it offers is in the first request only where it is up by
-then. So it is no server of the SDK, whose import alone takes longer than all of this: it reads JSON-RPC by the line,
+Codex does not wait for it: what it offers is in the first request only where it is up by then. So it is no server of the SDK, whose import alone takes longer than all of this: it reads JSON-RPC by the line,
 knows the three methods that such a host calls, and asks the daemon as `hook_client` does. Each call has a thread and
 a deadline of its own; a daemon that hangs holds up nothing else.
 
@@ -37,6 +36,8 @@ _INSTRUCTIONS = (
 
 _TOOL_SECONDS = 5.0
 """Seconds within which a call of the agent's is answered."""
+
+_TOOLS_FILE = os.path.join(os.path.dirname(__file__), "mcp_tools.json")  # noqa: PTH118, PTH120
 
 _NO_METHOD, _NO_JSON, _WRONG = -32601, -32700, -32602
 
@@ -105,7 +106,24 @@ def _hello(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tools() -> list[dict[str, Any]]:
-    """The agent's tools. None needs to be asked for: what is removed stays in the log, and nothing leaves here."""
+    """The agent's tools, as they stand in a file: importing the operations takes longer than all the rest."""
+    with open(_TOOLS_FILE, "rb") as file:  # noqa: PTH123
+        tools: list[dict[str, Any]] = json.load(file)
+    return tools
+
+
+def write_tools() -> None:
+    """Write the file of the agent's tools anew, as the operations are now:
+
+    python -c "from hudkit.daemon.mcp_bridge import write_tools; write_tools()"
+    """
+    with open(_TOOLS_FILE, "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(json.dumps(describe_tools(), indent=1) + "\n")
+
+
+def describe_tools() -> list[dict[str, Any]]:
+    """Return the agent's tools as MCP has them. None needs to be asked for: what is removed stays in the log, and
+    nothing leaves this machine."""
     from hudkit.tools import DEFINITIONS
 
     hints = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False, "openWorldHint": False}

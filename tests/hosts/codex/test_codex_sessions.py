@@ -11,6 +11,7 @@ from codex_host import MODEL, SCRIPTS
 
 from conftest import Codexes
 from hudkit import Hud
+from hudkit.hosts.codex.codex_install import COMPACT_PROMPT
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
 from hudkit.testing.assertions import hud_base, prefix_breaks
@@ -209,3 +210,17 @@ def test_without_a_session_file_the_base_comes_all_the_same(codex: Codexes, mode
     model.play(uses(hud("notes.add", text="cone 6")), says("done"))
     assert host.exec("Hello.", arguments=["--ephemeral"]).words == "done"
     assert bases(model.chats[0]) == 1 and not list(Path(host.home / "sessions").rglob("*.jsonl"))
+
+
+def test_the_prompt_of_the_compaction_is_the_one_that_install_offers(codex: Codexes, model: ScriptedModel) -> None:
+    host = codex(hud=False)
+    host.install(compact_prompt=True)
+    model.play(uses(hud("notes.add", text="cone 6")), says("done"), says("Yes."))
+    with host.serve() as server:
+        session = server.begin()
+        server.say(session, "Hello.")
+        server.compact(session)
+        server.say(session, "And now?")
+    (asked,) = model.of("compaction")
+    assert asked.messages[-1] == ("user", COMPACT_PROMPT)
+    assert "cone 6" in hud_base(model.chats[-1])
