@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from hudkit.log.stores import open_log
 from hudkit.models.scripted_answers import says
 from hudkit.sections.state import HudState, fold
 from hudkit.testing.model_server import ScriptedModel
-from responses_server import ResponsesServer
 
 pytestmark = [pytest.mark.hosts, pytest.mark.slow]
 
@@ -27,13 +26,6 @@ EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")
 PROMPT = "Bring the kiln down to 80 degrees per hour. Never touch the folder legacy/. Always run the tests twice."
 DECIDED = "We decided to use cone 6 instead of cone 10, because the glaze runs at cone 10."
 RULES = ["Never touch the folder legacy/", "Always run the tests twice"]
-
-
-@pytest.fixture
-def responses() -> Iterator[ResponsesServer]:
-    server = ResponsesServer(lambda _: [server.says("I go on.")])
-    yield server
-    server.close()
 
 
 def _hooks(host: str) -> dict[str, Any]:
@@ -81,7 +73,6 @@ def test_a_task_of_claude_code_goes_on_in_codex_and_then_in_opencode(
     codex_installed: Path,
     opencode: Hosts,
     model: ScriptedModel,
-    responses: ResponsesServer,
     place: Path,
     plugin: Path,
     tmp_path: Path,
@@ -112,12 +103,15 @@ def test_a_task_of_claude_code_goes_on_in_codex_and_then_in_opencode(
 
     assert "of claude-code" in _hand_on(project, db)
     (home / ".codex" / "hooks.json").write_text(json.dumps(_hooks("codex")))
-    (home / ".codex" / "config.toml").write_text(responses.provider())
+    provider = f'name = "x"\nbase_url = "{model.url}/v1"\nwire_api = "responses"\nenv_key = "XKEY"\n'
+    config = f'model_provider = "x"\n[model_providers.x]\n{provider}'
+    (home / ".codex" / "config.toml").write_text(config)
+    model.play(says("I go on."))
     trust = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox")
     go_on = [codex_installed, "exec", "--skip-git-repo-check", *trust, "--model", "gpt-5-codex", "Go on with it."]
     _run(go_on, project, {**ours, "CODEX_HOME": str(home / ".codex"), "XKEY": "x"})
-    developer = json.dumps([item for item in responses.requests[0]["input"] if item.get("role") == "developer"])
-    assert all(rule in developer for rule in RULES) and "cone 6" in developer, "in the first request of Codex"
+    request = model.chats[-1]
+    assert all(rule in request.text for rule in RULES) and "cone 6" in request.text, "in Codex's first request"
     assert _words(_states(db)["codex"]) == first
 
     assert "of codex" in _hand_on(project, db)
