@@ -16,6 +16,7 @@ NAMES = (
     "listeners",
     "plugin",
     "codex_hooks",
+    "claude_code",
     "session_loop",
     "hosts",
     "rooms_formats",

@@ -33,6 +33,7 @@ COLUMNS = {
 HOSTS = {
     "OpenCode": ("hosts/opencode", "test_opencode_conforms", "TestOpenCode"),
     "Codex": ("hosts/codex", "test_codex_conforms", "TestCodex"),
+    "Claude Code": ("hosts/claude_code", "test_claude_code_conforms", "TestClaudeCode"),
     "session loop": ("agent", "test_loop_conforms", "TestSession"),
     "LangChain": ("hosts/langchain", "test_langchain_conforms", "TestLangChain"),
     "pydantic-ai": ("hosts/pydantic_ai", "test_pydantic_ai_conforms", "TestPydanticAI"),

@@ -337,6 +337,18 @@ class DaemonSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 30
 
 
+class ClaudeCodeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The plugin in Claude Code."""
+
+    remaining_tokens: Annotated[
+        Literal["theirs", "ours"],
+        Meta(
+            description='who tells the model how full its window is: Claude Code after each step ("theirs"), or the '
+            'HUD where it matters, with Claude Code\'s own lines left out ("ours")'
+        ),
+    ] = "theirs"
+
+
 class RoomsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What worlds may ask of models; what a world is lies in its own file."""
 
@@ -375,6 +387,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tools: ToolSettings = ToolSettings()
     daemon: DaemonSettings = DaemonSettings()
     rooms: RoomsSettings = RoomsSettings()
+    claude_code: ClaudeCodeSettings = ClaudeCodeSettings()
     permissions: Annotated[
         dict[str, _Action | dict[str, _Action]],
         Meta(

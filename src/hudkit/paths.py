@@ -164,6 +164,9 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("data", "trusted-plugins", "digests of plugins that you trusted", "none"),
     OwnFile("data", "frames/*.json*", "the last frame of each session of OpenCode, for its next start", "removed"),
     OwnFile("data", "plugins/opencode/hudkit.js", "the plugin that `hudkit install` wrote", "none"),
+    OwnFile("data", "plugins/claude-code/**/*", "the plugin for Claude Code that `hudkit install` wrote", "none"),
+    OwnFile("data", "claude-code/*.json", "what the status line of Claude Code shows of a session", "removed"),
+    OwnFile("data", "claude-code/.*", "such a file that was cut off", "named"),
     OwnFile("data", "install/*.json", "what `hudkit install` changed", "none"),
     OwnFile("data", "run/daemon.sock*", "the daemon's socket and its lock", "none"),
 )

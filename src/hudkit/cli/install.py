@@ -17,6 +17,8 @@ from hudkit.cli.styles import DIFF_STYLES, on_terminal, print_lines
 from hudkit.config import Settings
 from hudkit.daemon import client, socket_path
 from hudkit.errors import ConfigError
+from hudkit.hosts.claude_code import plugin_install as claude_code
+from hudkit.hosts.claude_code.plugin_install import ClaudeTarget
 from hudkit.hosts.codex import codex_install as codex
 from hudkit.hosts.installing import agents_md
 from hudkit.hosts.installing.config_files import InstallStep
@@ -47,7 +49,13 @@ def run(args: argparse.Namespace) -> int:
             return 0
         if not args.client:
             raise ConfigError("no client is named", hint=f"Give --client with one of {', '.join(CLIENTS)}")
+        if args.client == "claude-code" and claude_code.read_installed(claude_target(args)) is not None:
+            hint = "hudkit uninstall claude-code first, where only the tools are wanted"
+            raise ConfigError("the plugin in Claude Code brings the tools already", hint=hint)
         tell(args, block + mcp.install(spot(args), args.client, dry_run=args.dry_run), "installed")
+        return 0
+    if args.host == "claude-code":
+        tell(args, block + _install_claude_code(args), "installed")
         return 0
     here = msgspec.structs.replace(chosen(args), generations=installed_generations(os.environ) or frozenset({1}))
     steps = block + opencode.install(here, dry_run=args.dry_run)
@@ -72,6 +80,21 @@ def _install_codex(args: argparse.Namespace, block: tuple[InstallStep, ...]) -> 
             f"It asks you to trust {untrusted} hooks of hudkit: say yes in /hooks. Until then it runs none of them."
         )
         print("The prompt of its compaction can leave out what the HUD keeps: hudkit install codex --compact-prompt.")
+
+
+def _install_claude_code(args: argparse.Namespace) -> tuple[InstallStep, ...]:
+    """Install the plugin, which brings the tools: the server that brought them before is taken out."""
+    if args.project:
+        raise ConfigError("the plugin is for all of the user's projects", hint="Leave --project out")
+    here = claude_target(args)
+    steps = claude_code.install(here, status_line=args.statusline, dry_run=args.dry_run)
+    if any(server.client == "claude-code" for server in mcp.installed_servers(spot(args))):
+        steps += mcp.uninstall(spot(args), "claude-code", dry_run=args.dry_run)
+    if not args.dry_run and any(
+        Path(step.path).is_relative_to(here.marketplace) and step.what == "change" for step in steps
+    ):
+        client.stop(here.socket)  # it may be an older one; the plugin starts its own
+    return steps
 
 
 _GENERATIONS: Mapping[frozenset[int], str] = {
@@ -109,6 +132,12 @@ def chosen(args: argparse.Namespace) -> PluginTarget:
         env=dict(os.environ),
         project=Path.cwd() if args.project else None,
     )
+
+
+def claude_target(args: argparse.Namespace) -> ClaudeTarget:
+    """Return the same as `chosen` for Claude Code."""
+    here = chosen(args)
+    return ClaudeTarget(here.python, here.prefix, here.data, here.db, here.socket, here.env)
 
 
 def spot(args: argparse.Namespace) -> mcp.ServerTarget:

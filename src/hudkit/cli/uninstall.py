@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from hudkit.cli.install import chosen, codex_target, require_host, spot, tell
+from hudkit.cli.install import chosen, claude_target, codex_target, require_host, spot, tell
 from hudkit.config import new_settings_file
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
+from hudkit.hosts.claude_code import plugin_install as claude_code
 from hudkit.hosts.codex import codex_install as codex
 from hudkit.hosts.installing import agents_md
 from hudkit.hosts.installing.config_files import (
@@ -40,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
     require_host(args)
     if args.host == "mcp":
         steps = mcp.uninstall(spot(args), args.client or "", dry_run=args.dry_run)
+    elif args.host == "claude-code":
+        steps = claude_code.uninstall(claude_target(args), dry_run=args.dry_run)
     elif args.host == "codex":
         steps = codex.uninstall(codex_target(args), dry_run=args.dry_run)
     else:
@@ -62,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _is_in_a_host(args: argparse.Namespace, here: PluginTarget) -> bool:
     in_codex = codex.CodexTarget(here.python, here.prefix, here.data, here.socket, here.env).manifest.exists()
-    return in_codex or bool(opencode.read_installed(here) or mcp.installed_servers(spot(args)))
+    in_claude_code = claude_code.read_installed(claude_target(args)) is not None
+    return in_codex or in_claude_code or bool(opencode.read_installed(here) or mcp.installed_servers(spot(args)))
 
 
 def _stop(here: PluginTarget) -> None:

@@ -20,7 +20,7 @@ from hudkit.daemon.known_transcripts import KnownTranscript, KnownTranscripts
 from hudkit.daemon.logfile import LOGGER
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts.compaction_records import record_start, request_compaction, summary_request, undone_drafts
-from hudkit.hosts.hook_session import HookSessions, find_session
+from hudkit.hosts.hook_session import HookSessions, HookWishes, find_session
 from hudkit.hosts.hook_wire import HOOK_HOSTS
 from hudkit.hosts.wire import (
     Acknowledgement,
@@ -114,13 +114,20 @@ class RequestHandlers:
         monotonic: Callable[[], float] = time.monotonic,
         *,
         on_upload: Callable[[str, str], None] = lambda _host, _session: None,
+        hook_wishes: Mapping[str, HookWishes] = {},
     ) -> None:
-        """`on_upload` is called with host and session after each request that brought messages; it must not wait."""
+        """`hook_wishes` are what holds for hosts that call hooks, by their names.
+
+        `on_upload` is called with host and session after each request that brought messages; it must not wait.
+        """
         self._hud = hud
         self._monotonic = monotonic
         self._on_upload = on_upload
         self._conversations: OrderedDict[tuple[str, str, str], _Conversation] = OrderedDict()
-        self.hooks = {host: HookSessions(host, partial(find_session, hud, host)) for host in HOOK_HOSTS}
+        self.hooks = {
+            host: HookSessions(host, partial(find_session, hud, host), wishes=hook_wishes.get(host, HookWishes()))
+            for host in HOOK_HOSTS
+        }
         """The sessions of the hosts that call hooks."""
 
     def answer(self, path: str, body: bytes) -> tuple[int, bytes]:

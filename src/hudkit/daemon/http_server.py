@@ -38,9 +38,11 @@ from hudkit.daemon.handlers import DONE, HANDLERS, RequestHandlers, error_respon
 from hudkit.daemon.index_process import IndexProcess
 from hudkit.daemon.logfile import LOGGER, write_to_file
 from hudkit.errors import ConfigError, HudkitError, StoreDamaged, StoreGone, StoreUnsafe
+from hudkit.hosts.claude_code import plugin_install as claude_code
+from hudkit.hosts.claude_code.session_file import SessionFiles
 from hudkit.hosts.hook_address import HookAddress, hook_address_path, read_hook_address, write_hook_address
 from hudkit.hosts.hook_deadlines import hook_patience
-from hudkit.hosts.hook_session import with_agent_file
+from hudkit.hosts.hook_session import HookWishes, with_agent_file
 from hudkit.hosts.hook_wire import (
     HOOK_HOSTS,
     HOOK_SECONDS,
@@ -130,7 +132,7 @@ def serve_requests(
         if port is not None:
             own_address = f"http://{browser_hosts(address)[0]}:{listening[1].getsockname()[1]}"
             report(f"and on {own_address}, for requests with the token in {_token_file(db)}")
-        _renew_plugin()
+        _renew_plugins()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_run(hud, files, indexing, listening, db, address, idle_minutes))
     except Exception as error:
@@ -172,8 +174,8 @@ def _hook_listener(db: Path) -> socket.socket | None:
     return None
 
 
-def _renew_plugin() -> None:
-    """Write the plugin of OpenCode anew where an upgrade left that of an older version."""
+def _renew_plugins() -> None:
+    """Write the plugins of OpenCode and Claude Code anew where an upgrade left those of an older version."""
     try:
         file = plugin_install.renew_plugin(paths.data_directory(), sys.executable)
     except (HudkitError, OSError) as error:
@@ -181,6 +183,11 @@ def _renew_plugin() -> None:
         return
     if file is not None:
         LOGGER.info("wrote the plugin %s anew", file)
+    try:
+        if claude_code.renew_plugin(paths.data_directory(), sys.executable):
+            LOGGER.info("wrote the plugin of Claude Code anew")
+    except (HudkitError, OSError) as error:
+        LOGGER.warning("the plugin of Claude Code is of an older version and cannot be written: %s", error)
 
 
 async def _run(
@@ -216,7 +223,12 @@ async def _run(
                     LOGGER.warning("another log took the place of the one that was open")
                     end.set()
 
-        handlers = RequestHandlers(hud) if indexing is None else RequestHandlers(hud, on_upload=indexing.uploaded)
+        wishes = _hook_wishes(hud.settings)
+        handlers = (
+            RequestHandlers(hud, hook_wishes=wishes)
+            if indexing is None
+            else RequestHandlers(hud, on_upload=indexing.uploaded, hook_wishes=wishes)
+        )
         app = _application(handlers, thread, file_thread, activity, end.set, answered)
         servers = [make_server(app, _OWN_USER, grace_seconds=_GRACE_SECONDS, signals=False, admits=_is_own_user)]
         if len(listening) > 1:
@@ -237,6 +249,12 @@ async def _run(
         copying.cancel()
         await asyncio.gather(*running)
         return replaced
+
+
+def _hook_wishes(settings: Settings) -> dict[str, HookWishes]:
+    ours = settings.claude_code.remaining_tokens == "ours"
+    files = SessionFiles(paths.data_directory())
+    return {"claude-code": HookWishes(hides_remaining=ours, on_frame=files.write)}
 
 
 def _databases(db: Path) -> list[tuple[Path, DatabaseKind]]:

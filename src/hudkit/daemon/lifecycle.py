@@ -149,7 +149,10 @@ def main(argv: list[str] | None = None) -> int:
 
     parser = argparse.ArgumentParser(prog="hudkit.daemon")
     daemon_arguments(parser)
+    parser.add_argument("--detach", action="store_true", help="return at once, and go on in the background")
     args = parser.parse_args(argv)
+    if args.detach and not _goes_on():
+        return 0
     try:
         return run(args, load(paths.config_path()).settings)
     except HudkitError as error:
@@ -160,6 +163,18 @@ def main(argv: list[str] | None = None) -> int:
     with suppress(OSError, HudkitError):
         _write_reason(args.socket.absolute() if args.socket else socket_path.socket_path(), reason)
     return 2
+
+
+def _goes_on() -> bool:
+    """Leave the process that started this one: return false in what it waits for, and true in what goes on."""
+    if os.fork():
+        return False
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for fd in range(3):
+        os.dup2(nothing, fd)
+    os.chdir("/")
+    return True
 
 
 def _write_reason(path: Path, reason: str) -> None:

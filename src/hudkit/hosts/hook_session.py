@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 
+import msgspec
 from msgspec.structs import replace
 
 from hudkit.api import Hud, HudSession, PendingEvents, TranscriptIngester
@@ -32,7 +33,8 @@ from hudkit.ingest import IngestBatch
 from hudkit.ingest.subagents import MAX_RESULT
 from hudkit.ingest.tool_calls import one_line
 from hudkit.log import EventDraft, Origin
-from hudkit.log.payloads import CompactAfter, FrameBase, Payload, SessionLink, SubagentEnd, SubagentStart
+from hudkit.log.payloads import FrameBase, Payload, SessionLink, SubagentEnd, SubagentStart
+from hudkit.sections.call_history import NEW_WINDOW
 from hudkit.tools import RouterReply, reply
 from hudkit.tools.cache_text import receipt_line
 from hudkit.transcripts import Message, ReasoningPart, TextPart, ToolPart
@@ -40,10 +42,24 @@ from hudkit.transcripts.transcript_follower import FollowedTranscript, Transcrip
 
 _LOG = logging.getLogger("hudkit.ingest")
 
+_BEGINNINGS = ("session", "compaction", NEW_WINDOW)
+"""The reasons of bases that stand at the beginning of a window."""
+
 _NOT_READ = FollowedTranscript()
 CLAUDE_CODE = "claude-code"
 
 _BLOCK = re.compile(r"\[hud \w+\]")
+
+
+class HookWishes(msgspec.Struct, frozen=True):
+    """What holds for all sessions of a host. `hides_remaining`: the user wants our words on the tokens that remain,
+    and not the host's. `on_frame` is called with a session after each frame; it must not wait."""
+
+    hides_remaining: bool = False
+    on_frame: Callable[[HookSession], None] | None = None
+
+
+_NO_WISHES = HookWishes()
 
 
 class HookSession:
@@ -59,14 +75,17 @@ class HookSession:
         format: str = "",
         parent: str = "",
         started_by: HudSession | None = None,
+        wishes: HookWishes = _NO_WISHES,
     ) -> None:
         """`host_session` and `parent` (the session that started it) are the host's own ids, `format` is the host
         whose transcripts the session's file is like (default: `host`). `started_by` is told when a sub-agent starts
         and ends, where its host's transcripts do not tell."""
         self.session = session
+        self.host_session = host_session
+        self.is_subagent = bool(parent)
+        self._wishes = wishes
         self._ingester = TranscriptIngester(session, host_session, directory, host)
         self._format = format or host
-        self._id = host_session
         self._parent = parent
         session.is_subagent = bool(parent)
         self._started_by = started_by
@@ -160,8 +179,11 @@ class HookSession:
             return self._start_compaction(payload, used, echoed=caller.echoes and payload.trigger == "manual")
         if payload.hook_event_name not in TAKES_CONTEXT:
             self._record(batch)
-            return self._receipt() if event is HostEvent.SESSION_ENDED else NOTHING_NEW
+            return self._receipt() if event is HostEvent.SESSION_ENDED else self._nothing_new()
         self._answered_at = read.responses
+        if event is HostEvent.SESSION_RESUMED and self._is_whole(read):
+            self._record(batch)
+            return self._as_it_was(caller)
         begins = event is HostEvent.SESSION_CLEARED
         if event is HostEvent.WINDOW_COMPACTED:
             self._record(batch)
@@ -173,7 +195,7 @@ class HookSession:
 
     def _tell_parent(self, payload: HookPayload, parent: HudSession) -> None:
         """Record in the session that started this sub-agent that it starts, or what it brings."""
-        id, agent = self._id, payload.agent_type or ""
+        id, agent = self.host_session, payload.agent_type or ""
         if payload.event is HostEvent.SUBAGENT_STARTED:
             news: tuple[Payload, ...] = (SessionLink("child", id), SubagentStart(agent, "", id))
         elif payload.event is HostEvent.SUBAGENT_ENDED:
@@ -251,7 +273,10 @@ class HookSession:
         except StoreError as error:
             # What the summary is told is worth more than the record of it.
             _LOG.warning("compact.before is not recorded: %s", error.code)
-        return HookAnswer(instructions=instructions)
+        return HookAnswer(instructions=instructions, hides_remaining=self._wishes.hides_remaining)
+
+    def _nothing_new(self) -> HookAnswer:
+        return HookAnswer(hides_remaining=self._wishes.hides_remaining)
 
     def _is_told_again(self, read: FollowedTranscript) -> bool:
         """Whether the beginning of this window was told before: a host may call two hooks for it."""
@@ -280,6 +305,12 @@ class HookSession:
         begins: bool,
     ) -> HookAnswer:
         standing = frozenset[str]() if begins else self._standing(read)
+        if caller.base and self._stands_in_conversation(standing):
+            # It began where nobody had a place for it; a second one would say the same.
+            caller = replace(caller, base=False)
+        elif payload.hud is None and self._stands_in_prompt() and not begins:
+            # The host sends a window's system prompt as it was first made, also where who made it is gone.
+            caller = replace(caller, base=True)
         pending = PendingEvents()
 
         def new_events() -> Sequence[EventDraft]:
@@ -310,13 +341,40 @@ class HookSession:
         new = [delta for delta in frame.deltas if delta.id not in standing]
         self._sent.update({delta.id: read.responses for delta in new})
         message, self._notice = frame.notice if frame.notice != self._notice else "", frame.notice
+        if self._wishes.on_frame is not None:
+            self._wishes.on_frame(self)
         return HookAnswer(
             context="\n".join(delta.text.rstrip("\n") for delta in new),
             base=self._base(frame, caller),
             message=message,
             epoch=frame.epoch,
             tokens=frame.tokens,
+            hides_remaining=self._wishes.hides_remaining,
         )
+
+    def _stands_in_prompt(self) -> bool:
+        epoch = self.session.state.epoch
+        return epoch.base is not None and epoch.base.placement == "kept" and not epoch.over
+
+    def _stands_in_conversation(self, standing: frozenset[str]) -> bool:
+        base = self.session.state.epoch.base
+        return base is not None and base.placement == "conversation" and f"{base.epoch}.0" in standing
+
+    def _is_whole(self, read: FollowedTranscript) -> bool:
+        """Whether a process goes on with a window whose base is there: in the prompt, which the host sends as it was
+        first made, or among the messages."""
+        base = self.session.state.epoch.base
+        if base is None or self.session.state.epoch.over:
+            return False
+        standing = self._standing(read)
+        return all(f"{each.epoch}.0" in standing for each in (base, self._window_bases()[-1]) if each.anchor)
+
+    def _as_it_was(self, caller: CallerFacts) -> HookAnswer:
+        """The answer to a process that goes on: nothing new, which comes with the prompt."""
+        first = self._window_bases()[-1]
+        self._base_told = self.session.state.epoch.number
+        base = first.text if caller.base and first.placement == "kept" else None
+        return HookAnswer(base=base, hides_remaining=self._wishes.hides_remaining, epoch=self._base_told)
 
     def _base(self, frame: Frame, caller: CallerFacts) -> str | None:
         """The base for the caller's own place; `None` where it has it, or has no such place."""
@@ -326,16 +384,18 @@ class HookSession:
         if frame.base:
             return frame.base
         # A newer base stands among the messages; the one in the system prompt is what the window began with.
-        return self._base_of_window() if caller.lacks_base else None
+        first = self._window_bases()[-1]
+        return first.text if caller.lacks_base and not first.anchor else None
 
-    def _base_of_window(self) -> str:
-        last = self.session.state.seq
-        for event in reversed(tuple(self.session.events(0, last))):
-            if isinstance(event.payload, FrameBase) and not event.payload.anchor:
-                return event.payload.text
-            if isinstance(event.payload, CompactAfter):
-                break
-        return ""
+    def _window_bases(self) -> list[FrameBase]:
+        """The bases of the window, the newest first; the last one is what it began with."""
+        bases = []
+        for event in reversed(tuple(self.session.events(0, self.session.state.seq))):
+            if isinstance(event.payload, FrameBase):
+                bases.append(event.payload)
+                if not event.payload.anchor or event.payload.reason in _BEGINNINGS:
+                    break
+        return bases
 
     def _standing(self, read: FollowedTranscript) -> frozenset[str]:
         """The ids of the blocks that stand in the window, or may: the model has not answered behind them yet."""
@@ -403,6 +463,7 @@ class HookSessions:
         *,
         format: str = "",
         max_open: int = 256,
+        wishes: HookWishes = _NO_WISHES,
     ) -> None:
         """`open_session` gives the session of the log for a host's id and a directory; `format` is as in
         `HookSession`. Of more than `max_open` sessions the one that was asked about longest ago is let go of: the
@@ -411,6 +472,7 @@ class HookSessions:
         self._open_session = open_session
         self._format = format
         self._max_open = max_open
+        self._wishes = wishes
         self._sessions: dict[str, HookSession] = {}
 
     def of(self, payload: HookPayload) -> HookSession | None:
@@ -432,6 +494,7 @@ class HookSessions:
                 format=self._format,
                 parent=parent,
                 started_by=self._open_session(parent, payload.cwd) if tells else None,
+                wishes=self._wishes,
             )
             if len(self._sessions) >= self._max_open:
                 self._sessions.pop(next(iter(self._sessions)))

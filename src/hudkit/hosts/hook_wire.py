@@ -152,7 +152,8 @@ class HookAnswer(msgspec.Struct, frozen=True):
     """What a hook is answered; all empty: there is nothing new.
 
     `context` is for the model. The other fields are for a caller of ours: `base` is to be shown from now on (`None`:
-    as before), `instructions` go into the prompt of the compaction, `message` is a line for the person.
+    as before), `instructions` go into the prompt of the compaction, `message` is a line for the person, once.
+    `hides_remaining`: the host's own lines on the tokens that remain are to be left out.
     """
 
     context: str = ""
@@ -161,6 +162,7 @@ class HookAnswer(msgspec.Struct, frozen=True):
     message: str = ""
     epoch: int = 0
     tokens: int = 0
+    hides_remaining: bool = False
 
 
 NOTHING_NEW = HookAnswer()
@@ -198,6 +200,8 @@ def write_answer(payload: HookPayload, answer: HookAnswer) -> dict[str, Any]:
             own["instructions"] = answer.instructions
         if answer.message:
             own["message"] = answer.message
+        if answer.hides_remaining:
+            own["hides_remaining"] = True
         written["hud"] = own
     elif answer.message and not written:
         written["systemMessage"] = answer.message

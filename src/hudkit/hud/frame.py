@@ -646,7 +646,12 @@ def _stands_before(state: HudState, request: FrameRequest) -> bool:
     if not request.is_kept or base is None:
         return False
     begins = request.new_window or state.epoch.over not in ("", "damage")
-    return request.old_blocks or (not begins and not _has_lost_anchor(base, request.position))
+    if request.old_blocks:
+        return True
+    if begins or _has_lost_anchor(base, request.position):
+        return False
+    # It was for the system prompt, and whoever asks now has none there.
+    return bool(base.anchor) or request.placement != "conversation"
 
 
 def _stands_at_end(state: HudState, request: FrameRequest, facts: CallFacts) -> bool:

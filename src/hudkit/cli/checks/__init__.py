@@ -4,6 +4,7 @@ A check is a function from the environment to a diagnosis, and a row in its modu
 """
 
 from hudkit.cli.checks.check import Check, CheckRow, Verdict, examine, worst
+from hudkit.cli.checks.claude_code_checks import CLAUDE_CODE_CHECKS
 from hudkit.cli.checks.codex_checks import CODEX_CHECKS
 from hudkit.cli.checks.conflicting_plugins import CONFLICT_CHECKS
 from hudkit.cli.checks.environment import CheckEnvironment, read_environment
@@ -18,6 +19,7 @@ __all__ += ["report", "worst"]
 CHECKS: tuple[CheckRow, ...] = (
     *SELF_CHECKS,
     *OPENCODE_CHECKS,
+    *CLAUDE_CODE_CHECKS,
     *CONFLICT_CHECKS,
     *CODEX_CHECKS,
     *MCP_CHECKS,

@@ -52,6 +52,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "service": {
         "mcp": "serve the HUD's tools to any MCP client, over standard input and output or HTTP",
         "hook": "answer a hook of a host; hosts start it themselves",
+        "statusline": "the line below Claude Code's prompt",
         "serve": "run the daemon that hosts talk to; they start it on demand",
         "stop": "ask the daemon to stop",
     },

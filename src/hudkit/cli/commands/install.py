@@ -10,7 +10,11 @@ from hudkit.hosts.mcp import CLIENT_NAMES
 
 _DETAILS = """\
 `hudkit install mcp --client NAME` tells a client of the Model Context Protocol to start `hudkit mcp`, which gives its
-agent the tools `hud` and `memory`. OpenCode and Codex get more: `hudkit install opencode`, `hudkit install codex`.
+agent the tools `hud` and `memory`. OpenCode, Claude Code and Codex get more: `hudkit install opencode`, `hudkit
+install claude-code`, `hudkit install codex`.
+
+`hudkit install claude-code` goes through `claude plugin`; with --statusline the line below Claude Code's prompt shows
+window, forecast, task and cache, below what a status line of yours prints.
 
 `hudkit install codex` puts an MCP server and hooks into Codex's configuration. Codex asks you to trust each of our
 hooks: open it, and say yes in /hooks. With --compact-prompt it also sets the prompt of Codex's compaction, so that
@@ -21,6 +25,7 @@ brings it up to date: it says when an agent calls `hud` and `memory`. `hudkit un
 its former bytes; so does `hudkit uninstall HOST` for every project, where hudkit is installed in no other host."""
 
 HOSTS: Mapping[str, str] = {
+    "claude-code": "Claude Code loads the plugin with its next session.",
     "codex": "Start Codex again.",
     "mcp": "The client reads its configuration when it starts.",
     "opencode": "OpenCode reads its configuration when it starts.",
@@ -30,6 +35,7 @@ HOSTS: Mapping[str, str] = {
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     host_arguments(parser)
+    parser.add_argument("--statusline", action="store_true", help="with claude-code: also the status line")
     parser.add_argument("--anyway", action="store_true", help="install even from an environment that looks temporary")
     parser.add_argument(
         "--compact-prompt",
