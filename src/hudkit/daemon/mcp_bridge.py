@@ -1,8 +1,9 @@
 """The MCP server of a host that calls hooks: on standard input and output, with nothing behind it but the daemon.
 
-Codex does not wait for it: what it offers is in the first request only where it is up by then. So it is no server of the SDK, whose import alone takes longer than all of this: it reads JSON-RPC by the line,
-knows the three methods that such a host calls, and asks the daemon as `hook_client` does. Each call has a thread and
-a deadline of its own; a daemon that hangs holds up nothing else.
+Codex does not wait for it: what it offers is in the first request only where it is up by then. So it is no server of
+the SDK, whose import alone takes longer than all of this: it reads JSON-RPC by the line, knows the three methods that
+such a host calls, and asks the daemon as `hook_client` does. Each call has a thread and a deadline of its own; a
+daemon that hangs holds up nothing else.
 
 Beside `hud` and `memory` it answers the tool `hud_hook`, which is in no list: only the host calls it, for its hooks.
 """

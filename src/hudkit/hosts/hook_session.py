@@ -25,9 +25,17 @@ from hudkit.api import Hud, HudSession, PendingEvents, TranscriptIngester
 from hudkit.context.caching import Segment, common_prefix, hud_texts, receipt_of_trail
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts.compaction_records import compaction_notes, record_start
-from hudkit.hosts.hook_wire import NOTHING_NEW, TAKES_CONTEXT, CallerFacts, HookAnswer, HookPayload, HostEvent
+from hudkit.hosts.hook_wire import (
+    MAX_CONTEXT_TOKENS,
+    NOTHING_NEW,
+    TAKES_CONTEXT,
+    CallerFacts,
+    HookAnswer,
+    HookPayload,
+    HostEvent,
+)
 from hudkit.hud.frame import Frame
-from hudkit.hud.frame_request import TranscriptPosition, position_at_end
+from hudkit.hud.frame_request import TranscriptPosition, default_budget, position_at_end
 from hudkit.hud.session_keys import keys_with_id
 from hudkit.ingest import IngestBatch
 from hudkit.ingest.subagents import MAX_RESULT
@@ -323,6 +331,7 @@ class HookSession:
         frame = self.session.frame(
             used_tokens=used,
             limit_tokens=caller.window or read.window,
+            budget=None if caller.base else self._budget(caller.window or read.window),
             placement="kept" if caller.base else "conversation",
             transcript=self._position(read, standing, turn_start=is_turn),
             model=payload.model or read.model,
@@ -375,6 +384,12 @@ class HookSession:
         self._base_told = self.session.state.epoch.number
         base = first.text if caller.base and first.placement == "kept" else None
         return HookAnswer(base=base, hides_remaining=self._wishes.hides_remaining, epoch=self._base_told)
+
+    def _budget(self, window: int | None) -> int | None:
+        """The most that a text among the messages may have, where the settings allow more."""
+        settings = self.session.settings.budget
+        budget = default_budget(settings, window) if window else settings.max_tokens
+        return MAX_CONTEXT_TOKENS if budget > MAX_CONTEXT_TOKENS else None
 
     def _base(self, frame: Frame, caller: CallerFacts) -> str | None:
         """The base for the caller's own place; `None` where it has it, or has no such place."""

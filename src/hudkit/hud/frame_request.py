@@ -215,7 +215,7 @@ def resolve_facts(state: HudState, request: FrameRequest, settings: Settings) ->
     return CallFacts(
         usage=usage,
         model=model,
-        budget=request.budget or _default_budget(settings.budget, usage.limit_tokens),
+        budget=request.budget or default_budget(settings.budget, usage.limit_tokens),
         density=request.density or Density.FULL,
         share_of_band=BAND_SHARES.get(usage.band, 1.0) if request.density is None else 1.0,
         # A band that only a lost frame told of is told again.
@@ -228,8 +228,8 @@ def resolve_facts(state: HudState, request: FrameRequest, settings: Settings) ->
     )
 
 
-def _default_budget(settings: BudgetSettings, window: int) -> int:
-    """The budget in tokens for a window of so many: a share of it, between the settings' bounds."""
+def default_budget(settings: BudgetSettings, window: int) -> int:
+    """Return the budget in tokens for a window of so many: a share of it, between the settings' bounds."""
     share = int(window * settings.percent / 100)
     return max(settings.min_tokens, min(settings.max_tokens, share))
 

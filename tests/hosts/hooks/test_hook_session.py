@@ -9,8 +9,10 @@ import pytest
 from claude_file import SESSION, ClaudeFile
 
 from hudkit import Hud
+from hudkit.config import BudgetSettings, Settings
 from hudkit.hosts.hook_session import HookSession, HookSessions, find_session, with_agent_file
-from hudkit.hosts.hook_wire import HookAnswer, read_hook, write_answer
+from hudkit.hosts.hook_wire import MAX_CONTEXT_TOKENS, HookAnswer, read_hook, write_answer
+from hudkit.tokens import count_tokens
 
 HOST = "claude-code"
 RULE = "Never touch the folder legacy/."
@@ -320,3 +322,14 @@ def test_the_person_reads_what_the_hud_cost_when_the_session_ends(talk: Talk) ->
 def test_a_session_without_a_call_has_no_receipt(talk: Talk) -> None:
     talk.hook("SessionStart", source="startup")
     assert talk.hook("SessionEnd") == HookAnswer()
+
+
+def test_a_text_is_no_longer_than_hosts_take_whatever_the_settings_allow(tmp_path: Path) -> None:
+    """Codex puts a longer one into a file."""
+    settings = Settings(budget=BudgetSettings(percent=5.0, max_tokens=9_000))
+    with Hud.in_memory(settings=settings) as hud:
+        talk = Talk(hud, tmp_path)
+        for number in range(200):
+            talk.call("notes.add", content=f"fact {number}: " + "word " * 20)
+        base = talk.hook("SessionStart", source="startup").context
+    assert 1_500 < count_tokens(base) <= MAX_CONTEXT_TOKENS

@@ -5,8 +5,8 @@ versions is in them. A hook is a call of the MCP tool `hud_hook`, which costs a 
 a turn begins it is a command as well: the MCP server may not be up, and it may never be. Who comes second is told
 nothing, since the daemon knows what it has told.
 
-Codex starts its MCP servers beside the session. For a hook that calls a tool it waits until the server is up, with the
-first request it does not: a server that is late has no tools there, and breaks the prefix when they come.
+Codex starts its MCP servers beside the session. For a hook that calls a tool it waits until the server is up, with
+the first request it does not: a server that is late has no tools there, and breaks the prefix when they come.
 """
 
 from __future__ import annotations
