@@ -41,12 +41,10 @@ from hudkit.errors import ConfigError, HudkitError, StoreDamaged, StoreGone, Sto
 from hudkit.hosts.claude_code import plugin_install as claude_code
 from hudkit.hosts.claude_code.session_file import SessionFiles
 from hudkit.hosts.hook_address import HookAddress, hook_address_path, read_hook_address, write_hook_address
-from hudkit.hosts.hook_deadlines import hook_patience
+from hudkit.hosts.hook_deadlines import hook_seconds
 from hudkit.hosts.hook_session import HookWishes, with_agent_file
 from hudkit.hosts.hook_wire import (
     HOOK_HOSTS,
-    HOOK_SECONDS,
-    HOOK_SECONDS_OF_STEP,
     NOTHING_NEW,
     HookAnswer,
     HookPayload,
@@ -392,7 +390,7 @@ class _HookEndpoint:
         except RequestRefused as error:
             return refusal(error)
         answer = NOTHING_NEW
-        seconds = HOOK_SECONDS.get(payload.event, HOOK_SECONDS_OF_STEP) * hook_patience()
+        seconds = hook_seconds(payload.hook_event_name)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 answer = await self._answered(request, payload, seconds / 2)

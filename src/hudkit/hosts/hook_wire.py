@@ -80,20 +80,6 @@ TAKES_CONTEXT = frozenset(
 )
 """Events whose answer may have text for the model; hosts drop it elsewhere, or refuse the answer."""
 
-HOOK_SECONDS: Mapping[HostEvent, float] = {
-    HostEvent.SESSION_STARTED: 2.0,
-    HostEvent.SESSION_RESUMED: 2.0,
-    HostEvent.SESSION_CLEARED: 2.0,
-    HostEvent.WINDOW_COMPACTED: 2.0,
-    HostEvent.COMPACTION_STARTS: 5.0,
-    HostEvent.COMPACTION_ENDED: 5.0,
-    HostEvent.SUBAGENT_STARTED: 2.0,
-}
-"""Seconds after which a hook is answered with nothing (contract 6: an epoch's start 2 s, a summary 5 s)."""
-
-HOOK_SECONDS_OF_STEP = 0.2
-"""The same for every other hook."""
-
 
 class CallerFacts(msgspec.Struct, frozen=True):
     """What a caller of ours says of itself: the object `hud` of a hook.

@@ -12,5 +12,4 @@ _SECONDS = 60.0
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_hooks, "HOOK_SECONDS_OF_STEP", _SECONDS)
-    monkeypatch.setattr(program_hooks, "HOOK_SECONDS", dict.fromkeys(program_hooks.HOOK_SECONDS, _SECONDS))
+    monkeypatch.setattr(program_hooks, "hook_seconds", lambda _event: _SECONDS)

@@ -226,10 +226,9 @@ def test_a_log_that_is_held_stops_nobody_and_the_base_comes_later(
     model: ScriptedModel, place: HostWorkspace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     Hud.open(place.log).close()
-    patient, brief = program_hooks.HOOK_SECONDS, dict.fromkeys(program_hooks.HOOK_SECONDS, 0.3)
+    patient = program_hooks.hook_seconds
     with conversation(place, "s1") as talk:
-        monkeypatch.setattr(program_hooks, "HOOK_SECONDS", brief)
-        monkeypatch.setattr(program_hooks, "HOOK_SECONDS_OF_STEP", 0.3)
+        monkeypatch.setattr(program_hooks, "hook_seconds", lambda _event: 0.3)
         holding = sqlite3.connect(place.log, isolation_level=None)
         holding.execute("BEGIN EXCLUSIVE")
         model.play(*(uses(run(f"echo {n}")) for n in range(4)), says("without"))
@@ -239,7 +238,7 @@ def test_a_log_that_is_held_stops_nobody_and_the_base_comes_later(
         assert len(late) == 2, "behind two of them nobody waits for the HUD, until a window begins"
         holding.execute("ROLLBACK")
         holding.close()
-        monkeypatch.setattr(program_hooks, "HOOK_SECONDS", patient)
+        monkeypatch.setattr(program_hooks, "hook_seconds", patient)
         talk.say("/compact")
         model.play(says("with"))
         assert talk.say("Go on.") == "with"

@@ -14,7 +14,7 @@ from hudkit.hosts.claude_code.plugin import PLUGIN
 from hudkit.hosts.claude_code.plugin_install import ClaudeManifest, ClaudeTarget, read_installed
 from hudkit.hosts.installing import user_environment
 from hudkit.hosts.installing.config_files import read_text
-from hudkit.hosts.opencode.plugin_install import DAEMON_NEEDS
+from hudkit.hosts.installing.user_environment import DAEMON_NEEDS
 
 _KNOWN_GOOD = "2.1.330"
 """The version of Claude Code that the plugin is tried with."""

@@ -16,10 +16,9 @@ from mcp.server import Server
 from msgspec.structs import replace
 
 from hudkit import __version__
+from hudkit.hosts.hook_deadlines import hook_seconds
 from hudkit.hosts.hook_session import with_agent_file
 from hudkit.hosts.hook_wire import (
-    HOOK_SECONDS,
-    HOOK_SECONDS_OF_STEP,
     NOTHING_NEW,
     TAKES_CONTEXT,
     CallerFacts,
@@ -48,7 +47,7 @@ _FIELDS = tuple(name for name in HookPayload.__struct_fields__ if name != "hud")
 _LONG_WINDOW = ("context-1m", 1_000_000)
 """How the name of the beta begins with which a model reads so many tokens."""
 
-_HOST_SECONDS = 2 * HOOK_SECONDS[HostEvent.COMPACTION_STARTS]
+_HOST_SECONDS = 2 * hook_seconds("PreCompact")
 """Seconds after which the host gives a hook up, should we not keep to our own deadline."""
 
 _MOST_SILENT = 2
@@ -127,9 +126,9 @@ class ProgramHooks:
         is_silent = self._silent >= _MOST_SILENT and time.monotonic() < self._silent_since + _SILENT_SECONDS
         if is_silent and payload.event not in _BEGINS:
             return NOTHING_NEW
-        seconds = HOOK_SECONDS.get(payload.event, HOOK_SECONDS_OF_STEP)
+        seconds = hook_seconds(payload.hook_event_name)
         if is_first and not is_silent:
-            seconds = max(seconds, HOOK_SECONDS[HostEvent.SESSION_STARTED])
+            seconds = max(seconds, hook_seconds("SessionStart"))
         try:
             with anyio.fail_after(seconds):
                 if is_first and payload.agent_id is None:
