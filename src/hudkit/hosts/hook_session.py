@@ -192,6 +192,9 @@ class HookSession:
         if event is HostEvent.SESSION_RESUMED and self._is_whole(read):
             self._record(batch)
             return self._as_it_was(caller)
+        if event is HostEvent.SESSION_RESUMED and self._is_missing_in_prompt(read):
+            # The host sends that prompt again as it is, so that nothing can be put into it any more.
+            caller = replace(caller, base=False)
         begins = event is HostEvent.SESSION_CLEARED
         if event is HostEvent.WINDOW_COMPACTED:
             self._record(batch)
@@ -373,10 +376,17 @@ class HookSession:
         """Whether a process goes on with a window whose base is there: in the prompt, which the host sends as it was
         first made, or among the messages."""
         base = self.session.state.epoch.base
-        if base is None or self.session.state.epoch.over:
+        if base is None or self.session.state.epoch.over or self._is_missing_in_prompt(read):
             return False
         standing = self._standing(read)
         return all(f"{each.epoch}.0" in standing for each in (base, self._window_bases()[-1]) if each.anchor)
+
+    def _is_missing_in_prompt(self, read: FollowedTranscript) -> bool:
+        """Whether the base that the system prompt was to have came too late for it."""
+        if read.prompt_blocks is None or self.session.state.epoch.base is None:
+            return False
+        first = self._window_bases()[-1]
+        return not first.anchor and not any(first.text.strip() in block for block in read.prompt_blocks)
 
     def _as_it_was(self, caller: CallerFacts) -> HookAnswer:
         """The answer to a process that goes on: nothing new, which comes with the prompt."""

@@ -25,6 +25,8 @@ from hudkit.transcripts.transcript import ReportedUsage
 from hudkit.transcripts.window_contents import WindowContents
 
 _HOOK_TEXT = "hook_additional_context"
+_PROMPT = "prompt_snapshot"
+_TAG = "[hud "
 _REMAINING = "total_tokens_reminder"
 
 
@@ -39,6 +41,7 @@ class _Link(NamedTuple):
     boundary: bool = False
     preserved: tuple[str, ...] = ()
     blocks: tuple[str, ...] = ()
+    prompt_blocks: tuple[str, ...] | None = None
     usage: ReportedUsage | None = None
 
 
@@ -104,6 +107,7 @@ class ClaudeWindow:
         before, behind = alive[:since], alive[since:]
         stays = [link for link in before if link.uuid in preserved]
         summary = _messages(behind[:2]) if boundaries else ()
+        prompts = (link.prompt_blocks for link in reversed(behind) if link.prompt_blocks is not None)
         return WindowContents(
             blocks=tuple(text for link in (*stays, *behind) for text in link.blocks),
             anchors=tuple(dict.fromkeys((*summary, *_messages(stays), *_messages(behind)))),
@@ -114,6 +118,7 @@ class ClaudeWindow:
             compactions=len(boundaries),
             title=self._title,
             tells_remaining=self._tells_remaining,
+            prompt_blocks=next(prompts, None),
         )
 
     def _parent(self, data: Json, kind: str) -> str:
@@ -163,7 +168,8 @@ def _link(data: Json, kind: str, uuid: str, parent: str, message: str) -> _Link:
     if kind == "system" and string_field(data, "subtype") == "compact_boundary":
         return link._replace(boundary=True, preserved=preserved_records(object_field(data, "compactMetadata")))
     if kind == "attachment":
-        return link._replace(blocks=hook_texts(object_field(data, "attachment")))
+        attachment = object_field(data, "attachment")
+        return link._replace(blocks=hook_texts(attachment), prompt_blocks=_prompt_blocks(attachment))
     return link
 
 
@@ -174,6 +180,14 @@ def hook_texts(attachment: Json) -> tuple[str, ...]:
     content = attachment.get("content")
     texts = content if isinstance(content, list) else [content]
     return tuple(text for text in texts if isinstance(text, str))
+
+
+def _prompt_blocks(attachment: Json) -> tuple[str, ...] | None:
+    """The sections with a tag of ours in the system prompt that a window, or a process that goes on with it, has."""
+    sections = attachment.get("systemPrompt")
+    if string_field(attachment, "type") != _PROMPT or not isinstance(sections, list):
+        return None
+    return tuple(text for text in sections if isinstance(text, str) and _TAG in text)
 
 
 def _begins_beside(link: _Link, parent: _Link) -> bool:

@@ -40,8 +40,9 @@ class FollowedTranscript(msgspec.Struct, frozen=True, kw_only=True):
     messages there, in order, a compaction's marker and summary first; `all_anchors` the same with what compactions
     took out. What a rewind left behind is in neither. `responses` and `compactions` count from the session's
     beginning, `skipped` the lines that could not be read. `tells_remaining`: before the newest response the
-    host told the model how many tokens remain. `trail` has the calls with the texts of hooks that were new in each;
-    it is only filled by `read(trail=True)`.
+    host told the model how many tokens remain. `prompt_blocks` are the sections of the system prompt with
+    a tag of ours, as the host goes on to send it (`None`: the file does not tell). `trail` has the calls with the
+    texts of hooks that were new in each; it is only filled by `read(trail=True)`.
     """
 
     new: tuple[Message, ...] = ()
@@ -57,6 +58,7 @@ class FollowedTranscript(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     skipped: int = 0
     tells_remaining: bool = False
+    prompt_blocks: tuple[str, ...] | None = None
     trail: tuple[TrailCall, ...] = ()
 
 
@@ -198,4 +200,5 @@ class TranscriptFollower:
             title=contents.title,
             skipped=self._skipped,
             tells_remaining=contents.tells_remaining,
+            prompt_blocks=contents.prompt_blocks,
         )

@@ -20,3 +20,4 @@ class WindowContents(msgspec.Struct, frozen=True, kw_only=True):
     compactions: int = 0
     title: str = ""
     tells_remaining: bool = False
+    prompt_blocks: tuple[str, ...] | None = None

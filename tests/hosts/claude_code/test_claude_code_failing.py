@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import sys
 import threading
@@ -40,7 +41,7 @@ def in_its_place(path: Path, answer: Callable[[bytes], bytes | None]) -> Iterato
 
     def serve(connection: socket.socket) -> None:
         with connection, suppress(OSError):
-            request = connection.recv(1 << 20)
+            request = whole_request(connection)
             asked.append(request)
             answered = answer(request)
             if answered is None:
@@ -61,6 +62,36 @@ def in_its_place(path: Path, answer: Callable[[bytes], bytes | None]) -> Iterato
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         path.unlink(missing_ok=True)
+
+
+def whole_request(connection: socket.socket) -> bytes:
+    """What is sent over a connection, up to the length that it says."""
+    request = b""
+    while chunk := connection.recv(1 << 20):
+        request += chunk
+        head, end, body = request.partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+        if end and len(body) >= (int(length[1]) if length else 0):
+            break
+    return request
+
+
+class LateAnswers:
+    """The answers of a real daemon, each sent when the next question comes: who asked has given it up by then."""
+
+    def __init__(self, daemon: Path) -> None:
+        self._daemon = daemon
+        self._next_question = threading.Event()
+
+    def __call__(self, request: bytes) -> bytes:
+        self._next_question.set()
+        self._next_question = mine = threading.Event()
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(self._daemon))
+            connection.sendall(request.replace(b"\r\n", b"\r\nconnection: close\r\n", 1))
+            answer = b"".join(iter(lambda: connection.recv(1 << 20), b""))
+        mine.wait(60)
+        return answer
 
 
 def http(body: bytes, status: str = "200 OK", version: str = hudkit.__version__) -> bytes:
@@ -104,6 +135,26 @@ def test_a_daemon_that_hangs_is_not_waited_for(claude: Claudes, model: ScriptedM
         assert session.say("And again.") == "done"
         assert 0 < len(asked) <= 4, "two where the window begins, and then no more"
     assert all("[hud " not in chat.text for chat in model.chats)
+
+
+def test_an_answer_that_comes_too_late_is_none_and_is_given_again(
+    claude: Claudes, model: ScriptedModel, data: Data
+) -> None:
+    slow = data.folder / "slow" / "d.sock"
+    client.ensure_running(slow, db=data.db)
+    with in_its_place(data.socket, LateAnswers(slow)) as asked:
+        session = claude(plugin=data.write_plugin(patient=False, python=NEVER))
+        three_steps(model)
+        assert session.say("Please begin. Never touch legacy/.") == "done"
+        session.close()
+        assert asked and all("[hud " not in chat.text for chat in model.chats)
+    client.stop(slow)
+    client.ensure_running(data.socket, db=data.db)
+    model.play(says("on"))
+    again = claude(session.session, resume=True, plugin=data.write_plugin())
+    assert again.say("Go on.") == "on"
+    assert model.chats[-1].text.count(BASE) == 1, "what was never heard does not count as told"
+    assert "legacy/" in model.chats[-1].text and prefix_breaks(model.chats) == []
 
 
 LIES = {

@@ -32,6 +32,11 @@ class ClaudeFile:
         text = f"<total_tokens>{tokens} tokens left</total_tokens>"
         self._add("attachment", attachment={"type": "total_tokens_reminder", "text": text})
 
+    def freezes_prompt(self, *sections: str) -> None:
+        """The system prompt that the window has from here on, in every process that goes on with it."""
+        attachment = {"type": "prompt_snapshot", "systemPrompt": ["You are an agent.", *sections]}
+        self._add("attachment", attachment=attachment)
+
     def says(self, text: str, used: int = 1_000) -> str:
         return self._answer([{"type": "text", "text": text}], used)
 

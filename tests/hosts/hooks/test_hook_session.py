@@ -201,6 +201,20 @@ def test_a_caller_with_a_place_for_the_base_gets_it_apart(talk: Talk) -> None:
     assert resumed.base == started.base and not resumed.context, "byte for byte: the prefix stays"
 
 
+@pytest.mark.parametrize("in_time", [True, False])
+def test_a_base_that_came_too_late_for_the_system_prompt_is_told_to_a_process_that_goes_on(
+    talk: Talk, *, in_time: bool
+) -> None:
+    caller = {"base": True, "lacks_base": True}
+    base = talk.hook("SessionStart", source="startup", hud=caller).base or ""
+    talk.file.prompt("hello")
+    talk.file.freezes_prompt(*([base] if in_time else []))
+    talk.file.says("Hi.")
+    talk.new_process()
+    resumed = talk.hook("SessionStart", source="resume", hud=caller)
+    assert (resumed.base, "Your HUD" in resumed.context) == ((base, False) if in_time else (None, True))
+
+
 def test_a_sub_agent_has_a_session_of_its_own(hud: Hud, talk: Talk) -> None:
     sessions = HookSessions(HOST, lambda id, directory: find_session(hud, HOST, id, directory))
     common = {"session_id": SESSION, "cwd": str(talk.folder), "transcript_path": str(talk.file.path)}
