@@ -28,6 +28,7 @@ from hudkit.compose.fitting.sections import (
 from hudkit.compose.visible_text import LINE_SEPARATOR
 from hudkit.sections.section import (
     CURRENT_PRIORITY,
+    DERIVED_LABEL,
     ITEM_CHARS,
     SectionSpec,
     ShownBlock,
@@ -67,11 +68,13 @@ class SectionItems(msgspec.Struct, frozen=True):
     items: tuple[ShownItem, ...]
     priorities: tuple[float, ...]
     limit: int | None = None
+    label: str = ""
+    """What all items have in common: said once, in the heading."""
 
     @property
     def title(self) -> str:
         """Return the heading, with the number of items."""
-        return f"{self.spec.title} ({len(self.items)})"
+        return f"{self.spec.title} ({len(self.items)}{self.label})"
 
     @property
     def short_title(self) -> str:
@@ -116,7 +119,11 @@ def section_items(spec: SectionSpec, fields: Any, options: ViewOptions) -> Secti
         return None
     # A section without a setting of its own has no limit.
     limit = getattr(options.limits, spec.name, None)
-    return SectionItems(spec, items, tuple(item_priorities(spec, items)), limit)
+    priorities = tuple(item_priorities(spec, items))
+    if len(items) > 1 and all(item.label == DERIVED_LABEL for item in items):
+        items = tuple(msgspec.structs.replace(item, label="") for item in items)
+        return SectionItems(spec, items, priorities, limit, ", derived")
+    return SectionItems(spec, items, priorities, limit)
 
 
 def section_elements(section: SectionItems, density: Density) -> tuple[Element, ...]:

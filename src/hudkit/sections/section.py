@@ -179,7 +179,10 @@ class ViewOptions(msgspec.Struct, frozen=True):
     guided: bool = False
 
 
-ORIGIN_LABELS = _FROM_TOOL, _DERIVED, _MAY_BE_OVER = " [from a tool]", " (derived)", " (derived, may be over)"
+DERIVED_LABEL = " (derived)"
+"""The suffix of an item that was read from plain words; where all of a section were, its heading says so."""
+
+ORIGIN_LABELS = _FROM_TOOL, _, _MAY_BE_OVER = " [from a tool]", DERIVED_LABEL, " (derived, may be over)"
 """The suffixes that `origin_label` and `derived_label` give."""
 
 _MAX_EXCEPTION = 100
@@ -190,7 +193,7 @@ def origin_label(origin: Origin, derived: bool = False) -> str:
     """Return the suffix that tells where an item comes from, where it is not the agent or the user."""
     if origin is Origin.TOOL:
         return _FROM_TOOL
-    return _DERIVED if derived else ""
+    return DERIVED_LABEL if derived else ""
 
 
 class DerivedItem(Protocol):
