@@ -99,7 +99,11 @@ def told(payload: Payload) -> Iterator[tuple[str, str]]:
     match payload:
         case p.ConstraintAdd(text=text):
             yield "constraint", text
-        case p.ConstraintRemove(text=text):
+        case p.PreferenceAdd(text=text):
+            yield "constraint", text
+        case p.ConstraintRemove(text=text) | p.PreferenceRemove(text=text):
+            yield "lifted", text
+        case p.StatementDoubt(section="constraints" | "preferences", text=text, suspended=True):
             yield "lifted", text
         case p.DecisionRecord(summary=summary, replaces=replaces):
             yield "decision", summary
