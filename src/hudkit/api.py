@@ -515,7 +515,11 @@ class TranscriptIngester:
 
         self.session = session
         self.directory = directory
-        self._known = IngestState(row=SessionRow(id=host_session, host=host, directory=directory), hud=HudState())
+        self._known = IngestState(
+            row=SessionRow(id=host_session, host=host, directory=directory),
+            hud=HudState(),
+            plain_words=session.settings.extraction.plain_words,
+        )
         self._first_seen = FirstSeenTimes()
         self._appended = 0
         self._last: IngestBatch | None = None

@@ -61,6 +61,18 @@ class SectionLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     todos: Annotated[_Items, Meta(description="todos of the host shown at most")] = 1000
 
 
+class ExtractionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is read from what you and the agent say."""
+
+    plain_words: Annotated[
+        bool,
+        Meta(
+            description="whether rules, preferences, decisions and facts are read from plain words; what tools print "
+            "is read in any case"
+        ),
+    ] = True
+
+
 class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The default token budget of a frame: a share of the window, within two bounds."""
 
@@ -381,6 +393,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     custom: CustomSectionSettings = CustomSectionSettings()
     staleness: StalenessSettings = StalenessSettings()
     memory: MemorySettings = MemorySettings()
+    extraction: ExtractionSettings = ExtractionSettings()
     backup: BackupSettings = BackupSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     session: SessionSettings = SessionSettings()

@@ -140,6 +140,8 @@ class IngestState(msgspec.Struct, frozen=True, kw_only=True):
     """Time of the newest message that told how full the window is, or emptied it."""
     emptied_at: int = 0
     """Time of the newest message that emptied it."""
+    plain_words: bool = True
+    """Whether rules, preferences, decisions and facts are read from what is said."""
     compacting: bool = False
     """A compaction was announced and is not finished."""
     trigger: str = ""
@@ -256,6 +258,8 @@ def _facts_from_state(hud: HudState, trigger: str = "") -> KnownFacts:
     )
     rules = tuple(rule.text for rule in hud.constraints)
     decisions = tuple(decision.summary for decision in hud.decisions)
+    preferences = tuple(preference.text for preference in hud.preferences)
+    facts = tuple(note.content for note in hud.notes if note.derived)
     return KnownFacts(
         start=start if session.host else None,
         request=session.request,
@@ -264,7 +268,7 @@ def _facts_from_state(hud: HudState, trigger: str = "") -> KnownFacts:
         open_errors=tuple(errors),
         trigger=trigger,
         used_tokens=hud.window.used_tokens,
-        statements=KnownStatements(rules, decisions),
+        statements=KnownStatements(rules, decisions, preferences=preferences, facts=facts),
         plans=tuple(PlanSync(plan.path, plan.points) for plan in hud.progress.plans),
     )
 
@@ -328,12 +332,17 @@ def _tell_message(step: _BatchStep, row: SessionRow, message: Message, limit: in
     for unit, part, hidden in _units(message, done):
         before = step.facts
         visible = _replace(before, read_units=((message.id, frozenset(hidden)),))
-        after, facts = derive_facts(row, part, visible, limit_tokens=limit)
+        after, facts = derive_facts(row, part, visible, limit_tokens=limit, plain_words=step.state.plain_words)
         stale = _tell_unit(step, message, unit, facts)
         # What an old message says again may be over by now: then it changes nothing that is known.
-        step.facts = before if stale else _replace(after, start=before.start)
+        step.facts = _with_offer(before, after) if stale else _replace(after, start=before.start)
         done |= {unit, *dict(after.read_units).get(message.id, ())}
     step.read_units[name] = frozenset(done)
+
+
+def _with_offer(before: KnownFacts, after: KnownFacts) -> KnownFacts:
+    """What is known, with what the message left to the user: its answer may be in the next one."""
+    return _replace(before, statements=_replace(before.statements, offer=after.statements.offer))
 
 
 def _tell_unit(step: _BatchStep, message: Message, unit: str, facts: Iterable[Fact]) -> bool:

@@ -16,12 +16,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from hudkit.ingest.commands import ran_command
 from hudkit.ingest.extraction import (
+    Ended,
     KnownStatements,
     count_tests,
     extract,
@@ -50,14 +52,20 @@ from hudkit.log.payloads import (
     ConstraintRemove,
     ContextSnapshot,
     DecisionRecord,
+    DecisionRemove,
     ErrorEncountered,
     ErrorResolved,
     FileEdit,
     FileOpen,
+    NoteAdd,
+    NoteRemove,
     PlanSync,
+    PreferenceAdd,
+    PreferenceRemove,
     ResponseTokens,
     SessionLink,
     SessionStart,
+    StatementDoubt,
     TestsRan,
     TodoItem,
     TodoSync,
@@ -127,14 +135,20 @@ FactStep = tuple[KnownFacts, tuple[Fact, ...]]
 
 
 def derive_facts(
-    session: SessionRow, message: Message, facts: KnownFacts = NO_FACTS, *, limit_tokens: int | None = None
+    session: SessionRow,
+    message: Message,
+    facts: KnownFacts = NO_FACTS,
+    *,
+    limit_tokens: int | None = None,
+    plain_words: bool = True,
 ) -> FactStep:
     """Return what is known now, and the facts of a message that were not told before, in order.
 
     Messages must come in the transcript's order. One of the last eight may be passed again as it grows: a tool call
     is told when it has its result, usage when the response is finished. `limit_tokens` is the model's window.
+    Without `plain_words` no rules, preferences, decisions and facts are read from what is said.
     """
-    step = _Step(facts, message)
+    step = _Step(facts, message, plain_words=plain_words)
     _tell_session(step, session, message)
     if message.role == "user":
         _tell_user_message(step, session, message)
@@ -160,8 +174,9 @@ def todo_facts(todos: tuple[Todo, ...], facts: KnownFacts = NO_FACTS, *, timesta
 class _Step:
     """The working copy of one step; it lives no longer than the call that made it."""
 
-    def __init__(self, facts: KnownFacts, message: Message | None) -> None:
+    def __init__(self, facts: KnownFacts, message: Message | None, *, plain_words: bool = True) -> None:
         self.facts = facts
+        self.plain_words = plain_words
         self._new_facts: list[Fact] = []
         self._message_id = message.id if message else ""
         self._units: set[str] = set(dict(facts.read_units).get(self._message_id, ()))
@@ -252,7 +267,7 @@ def _tell_subagents(step: _Step, message: Message) -> None:
 
 def _tell_statements(step: _Step, message: Message, speaker: Origin, *, by_agent: bool = False) -> None:
     """What is stated or announced in plain words."""
-    if not step.first_time("words"):
+    if not step.plain_words or not step.first_time("words"):
         return
     text = _plain_text(message)
     statements, payloads = _extract_statements(text, step.facts.statements, by_agent=by_agent)
@@ -290,18 +305,74 @@ def _extract_statements(
         return standing, ()
     extracted, after = extract(text, standing, by_agent=by_agent)
     payloads: list[Payload] = [ConstraintRemove("", rule, derived=True) for rule in extracted.withdrawn]
-    payloads += [ConstraintAdd(rule.text, derived=True, source=rule.reason) for rule in extracted.rules]
+    payloads += [_ending(ended) for ended in extracted.ended]
     payloads += [
-        DecisionRecord(decision.summary, decision.details, derived=True, replaces=decision.replaces)
+        ConstraintAdd(
+            rule.text, derived=True, source=rule.reason, sentence=_said(rule.sentence, rule.text), form=rule.form
+        )
+        for rule in extracted.rules
+    ]
+    payloads += [
+        PreferenceAdd(heard.text, derived=True, sentence=_said(heard.sentence, heard.text), form=heard.form)
+        for heard in extracted.preferences
+    ]
+    payloads += [
+        DecisionRecord(
+            decision.summary,
+            decision.details,
+            derived=True,
+            replaces=decision.replaces,
+            sentence=_said(decision.sentence, decision.summary),
+            form=decision.form,
+        )
         for decision in extracted.decisions
     ]
-    after = replace(after, rules=after.rules[-_MAX_STANDING:], decisions=after.decisions[-_MAX_STANDING:])
+    payloads += [
+        NoteAdd(heard.text, derived=True, sentence=_said(heard.sentence, heard.text), form=heard.form)
+        for heard in extracted.facts
+    ]
+    after = replace(
+        after,
+        rules=after.rules[-_MAX_STANDING:],
+        decisions=after.decisions[-_MAX_STANDING:],
+        preferences=after.preferences[-_MAX_STANDING:],
+        facts=after.facts[-_MAX_STANDING:],
+    )
     return after, tuple((statement_key(payload), payload) for payload in payloads)
+
+
+def _said(sentence: str, text: str) -> str:
+    """The sentence where it says more than the item that was read in it."""
+    return "" if sentence.rstrip(" .!") == text else sentence
+
+
+def _ending(ended: Ended) -> Payload:
+    if ended.doubt:
+        section: Any = ended.section
+        return StatementDoubt(section, ended.text, ended.sentence, ended.suspended)
+    removal = {"constraints": ConstraintRemove, "preferences": PreferenceRemove, "decisions": DecisionRemove}
+    return removal.get(ended.section, NoteRemove)("", ended.text, derived=True, sentence=ended.sentence)
+
+
+STATEMENTS = (
+    ConstraintAdd,
+    ConstraintRemove,
+    PreferenceAdd,
+    PreferenceRemove,
+    DecisionRecord,
+    DecisionRemove,
+    NoteAdd,
+    NoteRemove,
+    StatementDoubt,
+)
+"""What plain words become, of the user or the agent."""
+
+_WORD_FIELDS = ("summary", "content", "text")
 
 
 def statement_key(payload: Payload) -> str:
     """Return the key of what a message states: a digest of its words."""
-    words = payload.summary if isinstance(payload, DecisionRecord) else getattr(payload, "text", "")
+    words = next((getattr(payload, name) for name in _WORD_FIELDS if hasattr(payload, name)), "")
     return blake2b(str(words).encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 

@@ -29,16 +29,13 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from hudkit.ingest.event_ids import event_id, fingerprint, message_time
-from hudkit.ingest.message_facts import statement_key
+from hudkit.ingest.message_facts import STATEMENTS, statement_key
 from hudkit.log import Event, Origin
 from hudkit.log.payloads import (
     CompactAfter,
     CompactBefore,
     CompactUndone,
-    ConstraintAdd,
-    ConstraintRemove,
     ContextSnapshot,
-    DecisionRecord,
     EventGap,
     EventUndo,
     FileOpen,
@@ -290,6 +287,6 @@ def _is_users(message: Message, event: Event) -> bool:
             return True
         case CompactBefore():
             return True
-        case ConstraintAdd() | ConstraintRemove() | DecisionRecord() as statement:
-            return event_id(message, "user", event.type, 0, statement_key(statement)) == event.id
+    if isinstance(event.payload, STATEMENTS):
+        return event_id(message, "user", event.type, 0, statement_key(event.payload)) == event.id
     return False

@@ -1,6 +1,6 @@
-"""What plain words and outputs say: rules, decisions, test results, commits and plan files, found by patterns."""
+"""What plain words and outputs say: rules, preferences, decisions, facts; test results, commits and plan files."""
 
-from hudkit.ingest.extraction.extractor import Extracted, KnownStatements, extract
+from hudkit.ingest.extraction.extractor import Ended, Extracted, KnownStatements, extract
 from hudkit.ingest.extraction.tool_outputs import (
     count_tests,
     find_commits,
@@ -10,6 +10,7 @@ from hudkit.ingest.extraction.tool_outputs import (
 )
 
 __all__ = [
+    "Ended",
     "Extracted",
     "KnownStatements",
     "count_tests",

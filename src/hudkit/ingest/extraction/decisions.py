@@ -66,6 +66,8 @@ _SPEAKER = rf"\b{_NOT_SAID}(?:i|we)"
 """The one who decides, in a clause that does not depend on another."""
 _LOOSE = r"(?!(?:it|that|this|these|those|them|both|so|going|a (?:look|break|step|quick)|one (?:by|thing)|the (?:tests?|same))\b)"
 
+_SHORT_NAME = r"[\w.+/'-]+(?: [\w.+/'-]+){0,2}"
+
 _ANNOUNCED: tuple[str, ...] = (
     r"\blet(?:'|’)?(?: u)?s (?:not |just |rather |simply |better |instead )?(?:go (?:back )?(?:with|for|to)|use|adopt|switch(?: over| back)? to"
     r"|move (?:over )?to|stick (?:with|to)|settle (?:on|for)|opt for|pick|choose|default|return to)\b(?P<what>.+)",
@@ -81,7 +83,7 @@ _ANNOUNCED: tuple[str, ...] = (
     r"^(?P<what>[^,]+?) (?:sounds|looks|seems|feels|is) [^,]*, (?:so )?(?:let(?:'|’| u)?s )?(?:go with|go for|take|do|use) (?:that|it|this)$",
     rf"(?:^|[,;:] |^(?:for|in|on|as|about|to|after|with|given|since|because) [^;]{{2,80}}?,? |\b(?:and|but|so|because|as|that) ){_OPENERS}(?:i|we)(?:'ve| have| had)?(?: also| just| now| finally| already| all)?"
     rf" (?:decided?|chosen|chose|choose|opted|opt|settled(?= (?:on|for|that|to) (?!nothing|none))|agreed)(?! my words)(?! (?:it|this|them)\b| that(?:$| (?:ages|already|long|before|last|yesterday|then)\b)){_PREPOSITION}\b(?P<what>(?!(?: on| to| for| that)? ?[,;]).+)",
-    r"\b(?:final |design |our |my |the )*decision(?: (?:on|about|for|regarding) [^:]{2,40})?(?: reads| is| was)?(?:\*\*)?\s*[:=—–-]+\s*(?:\*\*)?(?P<what>.+)",
+    r"\b(?:final |design |our |my |the )*decision(?: (?:on|about|for|regarding) [^:]{2,40})?(?: reads| is| was)?(?:\*\*)?(?:\s*[:=—–]|\s+-)+\s*(?:\*\*)?(?P<what>.+)",
     r"\b(?:i|we)(?:'ll| will|'m going to| am going to|'re going to| are going to| shall)"
     r"(?P<what> (?!(?:run|look|(?:read|check) (?:the|through|it)|start|try|test|grep|search|open|ask|wait|begin|go through|debug|inspect|fix the typo|wait|leave)\b)\S.*?\b(?:instead of|rather than|in place of)\b.+)",
     r"\b(?:i|we)(?:'ll| will|'m going to| am going to) (?:use|keep|store|adopt|build on|base)\b(?P<what>(?!.* running\b)(?! it\b).+?\b(?:because|since|so that)\b.+)",
@@ -93,6 +95,8 @@ _ANNOUNCED: tuple[str, ...] = (
     r"(?:^|, )(?:so |then |please )*(?:use|take|make it|go with|do) (?P<what>(?:(?!instead)[\w.=/+'`-]+ ){1,6})instead\b(?! of)",
     rf"^{_OPENERS}(?:let's |please )?(?:use |take |do |make it |go )?(?P<what>(?!let me\b|i'll try)(?:(?!instead)[\w.=/+'`-]+ ){{1,8}})instead\b(?! of)",
     r"\bwe(?:'ll| will)? (?:keep|use|drop|take|do|go)\b(?P<what>.+?)\bafter all\b",
+    r"(?:^|[:,] )(?:we|i) took (?P<what>\S+(?: \S+){0,3} (?:over|instead of|rather than) .+)",
+    rf"{_SPEAKER}(?:'ve| have)? (?:now |just |therefore )?(?:switched|reverted|changed|moved|gone back|went back)(?: over| back)?(?: from (?P<from9>[^,;]+?))? to (?!the (?:next|tests?|other|main|right|top|bottom|end|\w+ (?:file|branch|tab|directory|folder|step|page))\b|(?:next|step|another|main|master|the failing|(?:a |the )?(?:new |working |development )?branch)\b)(?P<what>.+)",
     r"\bit(?:'s| is| will be|'ll be) (?P<what>\S(?:[^,;.]*\S)?) after all\b",
     r"^(?:agreed|settled|resolved|final answer)[,:] (?!i\b|we\b|that\b|so\b|take\b)(?P<what>\S.{0,60})$",
     r"(?:^|[,;:] )(?:i|we)(?:'ve| have)? (?:went|gone) (?:with|for) (?P<what>.+)",
@@ -107,7 +111,7 @@ _ANNOUNCED: tuple[str, ...] = (
     r"|(?:switching|changing|reverting|moving|migrating|falling back|going back)(?: (?:this|it|that|everything|over|back))?(?: from [^,;]+?)? to(?! (?:the (?:next|failing|tests?|other|main|\w+ (?:file|branch|tab|directory|folder|step|page))\b|(?:next|another|main|master)\b))) (?P<what>.+)",
     rf"{_SPEAKER}(?:'ll|'m| will| am|'re| are|'ve| have)? (?:\w+ )?(?:(?:dropping|replacing|swapping|trading|ditching|exchanging|substituting) (?!it\b|them\b|this\b|that\b|[^,;]*\b(?:lines?|call|import|text|label|word|string|title|typo|comment)\b)(?P<from3>[^,;]+?) (?:in favou?r of|with|for|by)|(?:dropp?|replac|swapp?|trad|ditch|abandon)(?:e|ed|ped)? (?P<from8>[^,;]+?) in favou?r of) (?P<what>.+)",
     r"^(?:dropping|replacing|swapping|trading|ditching|exchanging) (?P<from4>[^,;]+?) (?:in favou?r of|with|for|by) (?P<what>.+)",
-    rf"{_SPEAKER}(?:'ve| have)? (?:also |just |now |finally |already |therefore )?(?:(?:picked|selected)(?! the (?:failing|first|last|next|three|two|slow|\w+ (?:slowest|tests?|files?|lines?|queries)))|adopted|taken(?! a look| up| over| care| note| down| into| back| out)|gone with|gone for|went with|went for(?! the (?:logs?|tests?|files?|code|docs)| a | lunch)|landed on|committed to|standardi[sz]ed on)(?: to)? (?!it\b|that\b|up\b|them\b)(?P<what>.+)",
+    rf"{_SPEAKER}(?:'ve| have)? (?:also |just |now |finally |already |therefore )?(?:(?:picked|selected)(?! the (?:failing|first|last|next|three|two|slow|\w+ (?:slowest|tests?|files?|lines?|queries)))|adopted|taken(?! a look| on| up| over| care| note| down| into| back| out)|gone with|gone for|went with|went for(?! the (?:logs?|tests?|files?|code|docs)| a | lunch)|landed on|committed to|standardi[sz]ed on)(?: to)? (?!it\b|that\b|up\b|them\b)(?P<what>.+)",
     rf"(?:{_SPEAKER}(?:'m| am|'ll| will|'re| are)|\b{_NOT_SAID}i) (?:use(?! the (?:term|word|name))|take|taking|using|keep|keeping|store|storing|pick|write(?! the tests?)|writing(?! the tests?)|implement|implementing|build|building|model|modelling|parse|parsing|render|rendering|split|splitting) (?P<what>(?:[^,;]|, (?!i\b|we\b|but\b|and\b)){{2,120}}?(?: rather than| instead of| in place of| over the|, not)\b.+)",
     rf"{_SPEAKER}(?:'m| am|'re| are) (?:keeping|using|storing|putting|building) (?!an eye\b|it\b|that\b|the (?:diff|change|tests?)\b)(?P<what>[^;]{{2,120}}?,? (?:because|since)\b.+)",
     rf"{_SPEAKER}(?:'m| am|'re| are) taking (?!a look|care|it\b|a (?:closer|break|step)|note|this|that|over)(?P<what>.+)",
@@ -139,6 +143,11 @@ _BY_USER: tuple[str, ...] = (
     r"^(?:ok(?:ay)?,? |then |and |also |so |alright,? |yes,? |good,? |now )*let(?:'|’)?(?: u)?s (?:also |just |then )?(?!(?:look|see|check|run|start|begin|try|talk|discuss|move|go|continue|test|wait|find|think|figure|hope|get|explore|focus|take|review|finish|fix|commit|push"
     r"|ship|deploy|call|not|worry|debug|hear|read|meet|sync|stop|leave|be|have|write|work|pair|face|say|assume|imagine|pretend|know|keep|make|do|measure|clean|tidy|return|pause|break|hold|first|give|ask|tell|play|celebrate|call|open|close|finally|also|just|then|turn to|chat|step)\b)"
     r"(?P<what>[a-z]+ .+)",
+    rf"^{_OPENERS}(?:after all,? )?(?:we|i)(?:'d| had) better (?:stay|stick|go|work) with (?P<what>.+)",
+    r"\b(?:we|i)(?:'re| are|'m| am) (?:now )?(?:moving|migrating|switching|porting) (?:the |our |all )?[\w -]{2,30}? (?:over )?to (?!the (?:next|other)|another\b)(?P<what>.+)",
+    r"\blet(?:'|’)?(?: u)?s (?P<what>\w+ .+ (?:rather than|instead of) .+)",
+    rf"^{_OPENERS}(?P<what>{_SHORT_NAME} then),? (?:because|since|as|that's|it's|we)\b",
+    rf"^{_OPENERS}(?!(?:i|we|you|it|that|this|no|not|never)\b)(?P<what>(?:[\w.+-]+ ){{1,4}}(?:instead of|rather than) (?!\w+ing\b)(?:[\w.+-]+ ?){{1,4}}?)(?:,? please)?$",
     rf"^{_OPENERS}(?:then we|we then)(?:'ll| will)? (?P<what>(?:write|build|use|take|make|keep|go|do|store|drop|skip|leave|switch|move|send|put|split|merge|print|render|show|hide|start) .+)",
     rf"^{_OPENERS}(?:(?:please|just|better) )?(?:switch|migrate|move|change|convert)(?: (?:it|this|that|everything|back|over|us))?(?: from (?P<from7>[^,;]+?))? (?:back )?to (?!the (?:next|other)|another|my\b|your\b|(?:the )?(?:top|bottom|left|right|end|start)\b)(?P<what>\S.+)",
     rf"^{_OPENERS}(?:i think |i guess |i believe )?(?:i|we)(?:'ll| will) (?:take|have|go) (?!it\b|a (?:look|closer|break|peek|step)|care|that into|note|over|through|on\b|ahead|back|home|away|and\b|into|down|both|you|one step|another look|to\b|lunch|first\b|test|check)(?P<what>.+)",
@@ -149,6 +158,23 @@ _BY_USER: tuple[str, ...] = (
 """How only a user announces one: an agent that says so tells its next step."""
 
 # -- words around a decision -----------------------------------------------------------------------------------
+
+_SUBJECT_OF_A_STATEMENT = re.compile(
+    r"(?i)^(?:[a-z]+ing|let's encrypt)\b.* (?:is|are|was|can|could|will|would|may|might|seems?|involves?|requires?|helps?|makes?|gives?|sounds?|looks?|means?|takes?|depends|works?|shows?|provides?|improves?)\b"
+)
+"""A gerund that only is the subject: "Choosing a topic is hard" announces nothing."""
+_EXAMPLE = re.compile(
+    r"(?i)\b(?:as an example|for example|(?:take|use|consider|do) (?:a |an |the |some |another )?(?:sample|example|coin|simple case|closer look|deeper look|look)|to (?:find|calculate|compute|solve|illustrate|demonstrate|show|see|understand|visuali[sz]e|prove|determine|estimate)\b.*)|\\(?:\(|frac)|^let's encrypt\b"
+)
+"""What is only taken to show how something is done."""
+_POINTS_BACK = re.compile(
+    r"(?i)^ *(?:this|that|these|those|it|them)(?: (?:approach|plan|one|option|steps?|idea|version|way|method|solution|suggestions?|changes?|setup))?(?: (?:then|now|please|too))?[.!]*$"
+)
+_NOUN_OF_DECIDING = re.compile(r"(?i)^ *(?:-?making|about|on|regarding|to make|process)\b|^(?:the )?decision\b")
+_TAIL = re.compile(
+    r"(?i),? (?:and |so |but )?(?:(?:can|could|would|will) you\b|how (?:can|do|should|would)\b|what (?:are|is|do|should)\b|(?:and|but) (?:now |then )?i(?:'m| am|'ve| have| need| want|'d)\b|i'm (?:not sure|hoping)|here's\b|->).*$"
+)
+"""The clause of the announcement's sentence that does something else."""
 
 _AGAINST = re.compile(r"(?i)\b(?:instead of|rather than|in place of|over|not|replaces?|statt)\b(?P<old>[^;]+)")
 _REASON = re.compile(r"(?i)\s(?:because|since|so that|so)\b.*$|[,:;(].*$|\s[-–—]\s.*$")
@@ -167,7 +193,7 @@ _WEAKLY = re.compile(
     r"(?i)\b(?:after all|actually|back to|can(?:'t|not| not) be|(?:does|do|did|will|would)(?:n't| not) work|won't work|not possible|impossible|turns out|instead|change of plan|plans changed)\b"
 )
 _TURNED = re.compile(
-    r"(?i)^(?:(?:no|nah|nope|hm+|scratch that|actually|wait|on second thoughts?|correction|no wait)[,.:]* )+(?:use |take |let's use )?(?P<what>[^.;]+?)(?:,? (?:please|then))?$"
+    r"(?i)^(?:(?:no|nah|nope|hm+|scratch that|sorry|actually|wait|on second thoughts?|correction|no wait)[,.:]* )+(?:use |take |let's use )?(?P<what>[^.;]+?)(?:,? (?:please|then))?$"
 )
 _INSTEAD = re.compile(r"(?i)^(?:please |so |then )?(?:use|take|make it|do|go for) (?P<what>\S+(?: \S+){0,5})$")
 _BARE_OTHER = re.compile(
@@ -177,18 +203,20 @@ _BARE_OTHER = re.compile(
 _LEADING = re.compile(
     r"(?i)^(?:(?:ok(?:ay)?|alright|right|so|then|hm+|great|fine|fair|yes|yeah|and|but|oh|well|nah|no|now)[,.:!]+ |(?:so|and|but) )+"
 )
-_SHORT_NAME = r"[\w.+/'-]+(?: [\w.+/'-]+){0,2}"
 _ALTERNATIVES = re.compile(
     rf"(?i)(?<![\w.+/'-])(?P<first>{_SHORT_NAME}),? (?:or|vs\.?|versus) (?:an? |the |just |maybe |to )*(?P<second>{_SHORT_NAME})"
 )
 
 
 class AnnouncedDecision(msgspec.Struct, frozen=True):
-    """A decision: its summary, the standing ones that it replaces, and the reason where one was given."""
+    """A decision: its summary, the standing ones that it replaces, the reason where one was given, and the sentence
+    that it was read in, with what that was taken for."""
 
     summary: str
     replaces: tuple[str, ...] = ()
     details: str = ""
+    sentence: str = ""
+    form: str = ""
 
 
 class DecisionContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,7 +246,9 @@ def find_decisions(sentences: Sequence[Sentence], context: DecisionContext) -> t
             context = msgspec.structs.replace(
                 context, standing=(*standing, decision.summary), recent=(), just_before=()
             )
-            decisions.append(decision)
+            said = " ".join(sentence.text.split())
+            form = "reversal" if decision.replaces else "decision"
+            decisions.append(msgspec.structs.replace(decision, sentence=said, form=form))
     return tuple(decisions)
 
 
@@ -260,7 +290,7 @@ def _announced(sentence: Sentence, context: DecisionContext) -> AnnouncedDecisio
     match = _announcement(bare, by_agent=context.by_agent)
     if match is None:
         return None if context.by_agent else _reversal(sentence, context)
-    if is_wish(bare[: match.start("what")]):
+    if is_wish(bare[: match.start("what")]) or _announces_nothing(bare, match, by_agent=context.by_agent):
         return None
     what = match["what"]
     left = next((old for name, old in match.groupdict().items() if name.startswith("from") and old), "")
@@ -272,23 +302,46 @@ def _announced(sentence: Sentence, context: DecisionContext) -> AnnouncedDecisio
     replaced = [old for old in context.standing if _leaves(old, against, left)]
     if not replaced:
         replaced = [old for old in context.standing if _excludes(subject, _chosen(old), context.alternatives)][-1:]
+    if not replaced:
+        # Two choices for one thing: "Redis for the cache" after "SQLite for the cache".
+        scope = _scope(what)
+        replaced = [old for old in context.standing if scope and _scope(old) == scope and subject != _chosen(old)][
+            -1:
+        ]
     if not replaced and not left and not against:
         replaced = _reversed_decisions(subject, context)
     summary, details = _summary(sentence, match)
     return AnnouncedDecision(summary, tuple(replaced), details)
 
 
+def _announces_nothing(bare: str, match: re.Match[str], *, by_agent: bool) -> bool:
+    """Whether a sentence that fits a row only speaks of deciding, shows an example, or points to what was said."""
+    what = match["what"]
+    if (
+        _POINTS_BACK.match(what)
+        or (_NOUN_OF_DECIDING.match(what) and "decision" in match[0].casefold())
+        or "\\" in what
+    ):
+        return True
+    if _SUBJECT_OF_A_STATEMENT.match(bare) and not re.match(
+        r"(?i)\w+ing (?:with|to|for|on)?\b[^,]*,? (?:because|since|as)\b", bare
+    ):
+        return True
+    return by_agent and bool(_EXAMPLE.search(bare))
+
+
 def _reversal(sentence: Sentence, context: DecisionContext) -> AnnouncedDecision | None:
     """A user's short turn to what a standing decision had rejected, or to something else for the same subject."""
     bare, standing = sentence.bare.rstrip(".! "), context.standing
     turn = _TURNED.match(bare)
-    if turn is None:
+    if turn is None or turn["what"].casefold().startswith("not "):
         return None
     subject, words = _chosen(turn["what"]), len(turn["what"].split())
     for old in reversed(standing):
         chosen = _chosen(old)
         named = words <= _SHORT_TURN and subject & chosen and not _same_subject(subject, chosen)
-        if named or (words <= _LONG_TURN and overlap(subject, _rejected(old)) >= 0.5):
+        turned_down = overlap(_rejected(turn["what"]), chosen) >= 0.5
+        if named or (words <= _LONG_TURN and (turned_down or overlap(subject, _rejected(old)) >= 0.5)):
             return _replacement(sentence, turn, old)
     correction = _INSTEAD.match(bare) if _REVERSED.search(context.message) else None
     if correction:
@@ -370,7 +423,7 @@ def _summary(sentence: Sentence, match: re.Match[str]) -> tuple[str, str]:
     """The words of the announcement on one line, and the reason behind them."""
     start = match.start() if match.start("what") - match.start() < _MAX_LEAD else match.start("what")
     line = " ".join(sentence.text[start:].split()).lstrip(" ,;:*")
-    words = _LEADING.sub("", line).replace("**", "").rstrip(" .!,;:")
+    words = _TAIL.sub("", _LEADING.sub("", line).replace("**", "")).rstrip(" .!,;:")
     reason = _BECAUSE.search(words)
     summary, details = (words[: reason.start()], words[reason.start("why") :]) if reason else (words, "")
     if len(summary) > MAX_SUMMARY:

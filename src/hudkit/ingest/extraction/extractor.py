@@ -1,7 +1,9 @@
-"""What one message states: new rules, rules that are taken back, decisions and those that they replace.
+"""What one message states: rules, preferences, decisions and facts that are new, and what it ends of those that stand.
 
-The user's words are read in an order in which nothing counts twice: a sentence that takes a rule back states none,
-and what is stated as a rule is not also a decision. An agent only announces decisions; the rules are the user's.
+The user's words are read in an order in which nothing counts twice: an answer to what the agent asked, an exception for
+one case, what is taken back, preferences, rules, decisions, facts. Then each new statement is held against those that
+stand (`conflicts`), and what is left of the sentences may put one in doubt. An agent only announces decisions, and
+leaves an offer behind; rules, preferences and facts are the user's.
 
 For example, with the rule `never push to main` standing, the user's message "You may push to main now. Always use
 tabs. Let's go with Redis." takes that rule back, states `Always use tabs`, and announces `Let's go with Redis`.
@@ -12,20 +14,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 
 import msgspec
 
+from hudkit.ingest.extraction.conflicts import SECTIONS, Statement, about, doubted_by, ended_by, suspended_by
 from hudkit.ingest.extraction.decisions import (
     MAX_PAIRS,
+    MAX_SUMMARY,
     AnnouncedDecision,
     DecisionContext,
     find_alternatives,
     find_decisions,
 )
+from hudkit.ingest.extraction.dialogue import Answer, Offer, find_answer, find_offer
 from hudkit.ingest.extraction.hedging import is_question, is_supposition
-from hudkit.ingest.extraction.imperatives import StatedRule, find_rules
+from hudkit.ingest.extraction.imperatives import StatedRule, announces_rules, find_rules
+from hudkit.ingest.extraction.preferences import find_preferences
 from hudkit.ingest.extraction.prose import Sentence, normalized_text, overlap, split_sentences, subject_stems
+from hudkit.ingest.extraction.stated_facts import find_facts
+from hudkit.ingest.extraction.values import find_values, with_value
 
 _MAX_STATEMENTS = 12
 """Rules, and decisions, of one message: more is a document that was pasted, not a demand. Then none counts."""
@@ -38,7 +46,7 @@ _INSTEAD = re.compile(r"^(?:please )?(?:use|take|do|write|say) [^,;]+ instead\W*
 
 
 class KnownStatements(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What stands before a message: the texts of the rules and of the decisions, the newest last."""
+    """What stands before a message: the texts of rules, decisions, preferences and facts, the newest last."""
 
     rules: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
@@ -46,50 +54,433 @@ class KnownStatements(msgspec.Struct, frozen=True, omit_defaults=True):
     """The decisions of the last messages, one tuple a message."""
     alternatives: tuple[tuple[str, str], ...] = ()
     """Names that were offered as one or the other."""
+    preferences: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    offer: Offer = Offer()
+    """What the agent's last message left to the user."""
+    latest: tuple[tuple[str, str], ...] = ()
+    """Section and text of what the user's last statement of anything stated: a correction without a name is of it."""
+
+    def statements(self) -> tuple[Statement, ...]:
+        """Return all that stands, with the section of each."""
+        texts = (self.rules, self.preferences, self.decisions, self.facts)
+        return tuple(Statement(section, text) for section, each in zip(SECTIONS, texts, strict=True) for text in each)
+
+    def without(self, gone: Iterable[Statement]) -> KnownStatements:
+        """Return what stands when some of it is over."""
+        left = [one for one in self.statements() if one not in set(gone)]
+        rules, preferences, decisions, facts = (
+            tuple(one.text for one in left if one.section == section) for section in SECTIONS
+        )
+        return msgspec.structs.replace(self, rules=rules, preferences=preferences, decisions=decisions, facts=facts)
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """A preference or a fact: its words, the sentence that has them, and what that was taken for."""
+
+    text: str
+    sentence: str = ""
+    form: str = ""
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """A standing statement that a sentence ends; with `doubt` it may be over, or `suspended` for one case."""
+
+    section: str
+    text: str
+    sentence: str
+    doubt: bool = False
+    suspended: bool = False
 
 
 class Extracted(msgspec.Struct, frozen=True):
-    """What a message states; `withdrawn` are the standing rules that it takes back."""
+    """What a message states; `withdrawn` are the standing rules that it takes back, `ended` what else it ends."""
 
     withdrawn: tuple[str, ...] = ()
     rules: tuple[StatedRule, ...] = ()
     decisions: tuple[AnnouncedDecision, ...] = ()
+    preferences: tuple[Heard, ...] = ()
+    facts: tuple[Heard, ...] = ()
+    ended: tuple[Ended, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.withdrawn or self.rules or self.decisions)
+        stated = self.rules or self.decisions or self.preferences or self.facts
+        return bool(self.withdrawn or stated or self.ended)
 
 
 def extract(message: str, standing: KnownStatements, *, by_agent: bool = False) -> tuple[Extracted, KnownStatements]:
     """Return what a message states, and what stands after it. Pure; `by_agent`: the agent wrote it."""
-    sentences = split_sentences(message)
-    withdrawals = () if by_agent else _find_withdrawals(sentences, standing.rules)
-    withdrawn = tuple(rule for rule, _ in withdrawals)
-    withdrawing = {index for _, index in withdrawals}
-    rest = tuple(sentence for index, sentence in enumerate(sentences) if index not in withdrawing)
-    left = [rule for rule in standing.rules if rule not in withdrawn]
-    stated = () if by_agent else find_rules(rest)
-    rules = _new_rules(stated, left)
-    alternatives = (*standing.alternatives, *find_alternatives(sentences))[-MAX_PAIRS:]
-    context = DecisionContext(
-        standing=standing.decisions,
-        by_agent=by_agent,
-        message=" ".join(sentence.bare for sentence in sentences),
-        recent=tuple(summary for summaries in standing.recent for summary in summaries),
-        just_before=standing.recent[-1] if standing.recent else (),
-        alternatives=alternatives,
-    )
-    decisions = find_decisions(_without_rules(rest, [rule.text for rule in stated]), context)
-    if len(decisions) > _MAX_STATEMENTS:
-        decisions = ()
-    summaries = tuple(decision.summary for decision in decisions)
-    replaced = {summary for decision in decisions for summary in decision.replaces}
-    after = KnownStatements(
-        rules=(*left, *(rule.text for rule in rules)),
-        decisions=(*(summary for summary in standing.decisions if summary not in replaced), *summaries),
-        recent=(*standing.recent, summaries)[-_RECENT_MESSAGES:],
-        alternatives=alternatives,
-    )
-    return Extracted(withdrawn, rules, decisions), after
+    sentences = tuple(_without_label(sentence) for sentence in split_sentences(message))
+    return _of_agent(sentences, standing) if by_agent else _of_user(sentences, standing)
+
+
+def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tuple[Extracted, KnownStatements]:
+    """An agent announces decisions, and offers; the rules are the user's."""
+    step = _Step(sentences, standing)
+    step.decide(sentences, by_agent=True)
+    decided = [Statement("decisions", text) for text in standing.decisions]
+    for sentence in sentences[-_MAX_COMPARED:]:
+        if not step.has_ended(sentence) and _OWN_REVERSAL.search(sentence.bare):
+            step.doubt(sentence, decided)
+    return step.result(find_offer(sentences))
+
+
+def _of_user(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tuple[Extracted, KnownStatements]:
+    step = _Step(sentences, standing)
+    step.answer(find_answer(sentences, standing.offer))
+    step.suspend()
+    step.withdraw_rules()
+    step.hear_preferences()
+    step.hear_rules()
+    step.decide(step.rest())
+    step.withdraw_others()
+    step.hear_facts()
+    step.end_what_is_contradicted()
+    if len(sentences) > _MAX_COMPARED:
+        return step.result(Offer())
+    step.hear_updates()
+    step.hear_corrections()
+    for index, sentence in enumerate(sentences):
+        if index not in step.used and not step.has_ended(sentence) and not step.is_rule(sentence):
+            step.doubt(sentence, step.others)
+    return step.result(Offer())
+
+
+class _Step:
+    """The working copy of one message; it lives no longer than the call that made it."""
+
+    def __init__(self, sentences: tuple[Sentence, ...], standing: KnownStatements) -> None:
+        self.sentences = sentences
+        self.standing = standing
+        self.used: set[int] = set()
+        """Indices of sentences that are read already."""
+        self._withdrawn: list[str] = []
+        self._rules: tuple[StatedRule, ...] = ()
+        self._stated: tuple[StatedRule, ...] = ()
+        self._decisions: tuple[AnnouncedDecision, ...] = ()
+        self._preferences: list[Heard] = []
+        self._facts: list[Heard] = []
+        self._ended: list[Ended] = []
+        self._alternatives = standing.alternatives
+
+    @cached_property
+    def others(self) -> tuple[Statement, ...]:
+        """Return what stands and is not said in this message: what it says again, it does not end."""
+        message = " ".join(map(_line, self.sentences)).casefold()
+        return tuple(
+            one
+            for one in self.standing.statements()
+            if one.text.casefold() not in message or len(one.text.split()) < _MIN_SAID_AGAIN
+        )
+
+    def rest(self) -> tuple[Sentence, ...]:
+        """Return the sentences that are not read yet, without the rules in them."""
+        left = tuple(sentence for index, sentence in enumerate(self.sentences) if index not in self.used)
+        return _without_rules(left, [rule.text for rule in self._stated])
+
+    def has_ended(self, sentence: Sentence) -> bool:
+        """Return whether a sentence has ended something."""
+        text = _line(sentence)
+        return any(ended.sentence == text for ended in self._ended) or any(
+            decision.sentence == text and decision.replaces for decision in self._decisions
+        )
+
+    def is_rule(self, sentence: Sentence) -> bool:
+        """Return whether a sentence states a rule."""
+        text = _line(sentence)
+        return any(rule.sentence == text for rule in self._stated)
+
+    def answer(self, answer: Answer) -> None:
+        """Add what an answer to the agent's offer decides."""
+        self.used.update(range(answer.used))
+        if answer.summary:
+            said = _line(self.sentences[0])
+            self._decisions = (AnnouncedDecision(_cut(answer.summary), sentence=said, form=answer.form),)
+
+    def suspend(self) -> None:
+        """Set aside what a sentence excepts one case from."""
+        for index, sentence in self._unread():
+            if not is_question(sentence):
+                rule = suspended_by(sentence.bare, self.others)
+                if rule is not None:
+                    self._end(rule, sentence, doubt=True, suspended=True)
+                    self.used.add(index)
+
+    def withdraw_rules(self) -> None:
+        """End the rules that sentences take back by name."""
+        left = [sentence for _, sentence in self._unread()]
+        indices = [index for index, _ in self._unread()]
+        for rule, place in _find_withdrawals(left, self.standing.rules):
+            self._withdrawn.append(rule)
+            self.used.add(indices[place])
+
+    def withdraw_others(self) -> None:
+        """End what else sentences take back that announce nothing themselves."""
+        others = [one for one in self.others if one.section != "constraints"]
+        said = {decision.sentence for decision in self._decisions} | {rule.sentence for rule in self._stated}
+        for index, sentence in self._unread():
+            if _line(sentence) in said:
+                continue
+            for text in _withdrawn(sentence, [one.text for one in others]):
+                self._end(next(one for one in others if one.text == text), sentence)
+                self.used.add(index)
+
+    def hear_preferences(self) -> None:
+        """Add the preferences that stand not yet."""
+        found = find_preferences(self.sentences)
+        for preference in found if len(found) <= _MAX_STATEMENTS else ():
+            if preference.index in self.used:
+                continue
+            self.used.add(preference.index)
+            known = (*self.standing.preferences, *self.standing.rules, *(one.text for one in self._preferences))
+            if not any(_same_rule(preference.text, text) for text in known):
+                said = _line(self.sentences[preference.index])
+                self._preferences.append(Heard(preference.text, said, "preference"))
+
+    def hear_rules(self) -> None:
+        """Add the rules that stand not yet."""
+        left = tuple(sentence for _, sentence in self._unread())
+        self._stated = find_rules(left)
+        known = [rule for rule in self.standing.rules if rule not in self._withdrawn]
+        self._rules = _new_rules(self._stated, [*known, *self.standing.preferences])
+
+    def decide(self, sentences: tuple[Sentence, ...], *, by_agent: bool = False) -> None:
+        """Add the decisions that these sentences announce."""
+        standing = self.standing
+        self._alternatives = (*self._alternatives, *find_alternatives(self.sentences))[-MAX_PAIRS:]
+        context = DecisionContext(
+            standing=standing.decisions,
+            by_agent=by_agent,
+            message=" ".join(sentence.bare for sentence in self.sentences),
+            recent=tuple(summary for summaries in standing.recent for summary in summaries),
+            just_before=standing.recent[-1] if standing.recent else (),
+            alternatives=self._alternatives,
+        )
+        decisions = find_decisions(sentences, context)
+        if len(decisions) <= _MAX_STATEMENTS:
+            self._decisions = (*self._decisions, *decisions)
+
+    def hear_facts(self) -> None:
+        """Add the facts that stand not yet, of the sentences that state nothing else."""
+        said = {decision.sentence for decision in self._decisions} | {rule.sentence for rule in self._stated}
+        # A rule that was told together with the sentence before it has that, too.
+        rules = " ".join(rule.text for rule in self._stated)
+        taken = {
+            index
+            for index, sentence in enumerate(self.sentences)
+            if _line(sentence) in said or _line(sentence).rstrip(" .!;") in rules
+        } | self.used
+        known = [normalized_text(text) for text in self.standing.facts]
+        for fact in find_facts(self.sentences, frozenset(taken)):
+            self.used.update(fact.indices)
+            if normalized_text(fact.text) not in known:
+                self._facts.append(Heard(fact.text, _line(self.sentences[fact.indices[0]]), "fact"))
+
+    def end_what_is_contradicted(self) -> None:
+        """End the standing statements with which the new ones cannot hold."""
+        new = [
+            *(("constraints", rule.text, rule.sentence) for rule in self._rules),
+            *(("preferences", heard.text, heard.sentence) for heard in self._preferences),
+            *(("notes", heard.text, heard.sentence) for heard in self._facts),
+            *(("decisions", decision.summary, decision.sentence) for decision in self._decisions),
+        ]
+        gone = {(ended.section, ended.text) for ended in self._ended if not ended.doubt}
+        gone |= {("constraints", text) for text in self._withdrawn}
+        gone |= {("decisions", text) for decision in self._decisions for text in decision.replaces}
+        standing = [one for one in self.others if (one.section, one.text) not in gone]
+        for section, text, said in new:
+            for one in ended_by(text, said, section, standing):
+                standing.remove(one)
+                if section == one.section == "decisions":
+                    self._decisions = tuple(_replacing(decision, text, one.text) for decision in self._decisions)
+                else:
+                    self._ended.append(Ended(one.section, one.text, said))
+
+    def hear_updates(self) -> None:
+        """Add what gives a standing statement another value in words that state nothing themselves: "two are enough"."""
+        for index, sentence in self._unread():
+            text = _line(sentence).rstrip(" .!")
+            if self._is_said(sentence) or not _may_correct(sentence) or not find_values(text):
+                continue
+            standing = self._standing_now()
+            for one in ended_by(text, sentence.bare, "", standing):
+                self._replace(one, text, sentence)
+                self.used.add(index)
+
+    def hear_corrections(self) -> None:
+        """Change what was stated last where a sentence only says what is different: "make that 100", "not a, b"."""
+        for index, sentence in self._unread():
+            if self.has_ended(sentence) or not _may_correct(sentence):
+                continue
+            text = _line(sentence).rstrip(" .!")
+            standing = self._standing_now()
+            latest = [one for one in standing if (one.section, one.text) in self.standing.latest]
+            swapped = _NOT_BUT.match(text)
+            if swapped:
+                old = about(swapped["old"])
+                for one in standing:
+                    if old and old <= about(one.text):
+                        self._replace(one, swapped["new"].strip(), sentence)
+                        self.used.add(index)
+                        break
+                continue
+            if len(latest) == 1 and _THEN.match(text):
+                self._end(latest[0], sentence, doubt=True)
+                continue
+            if len(latest) != 1 or self._is_said(sentence):
+                continue
+            changed = with_value(latest[0].text, text) if _BARE_VALUE.match(text) else ""
+            reversal = _TURNS_BACK.match(text)
+            if changed:
+                self._replace(latest[0], changed, sentence)
+                self.used.add(index)
+            elif reversal and reversal["new"] and len(reversal["new"].split()) <= _MAX_TURN:
+                self._replace(latest[0], reversal["new"].strip(" .!"), sentence)
+                self.used.add(index)
+
+    def _standing_now(self) -> list[Statement]:
+        gone = {(ended.section, ended.text) for ended in self._ended if not ended.doubt}
+        gone |= {("constraints", text) for text in self._withdrawn}
+        gone |= {("decisions", text) for decision in self._decisions for text in decision.replaces}
+        return [one for one in self.others if (one.section, one.text) not in gone]
+
+    def _is_said(self, sentence: Sentence) -> bool:
+        """Whether a sentence states something already."""
+        text = _line(sentence)
+        stated = [decision.sentence for decision in self._decisions] + [rule.sentence for rule in self._stated]
+        return text in stated or text in [heard.sentence for heard in (*self._preferences, *self._facts)]
+
+    def _replace(self, one: Statement, text: str, sentence: Sentence) -> None:
+        said = _line(sentence)
+        if one.section == "decisions":
+            self._decisions = (*self._decisions, AnnouncedDecision(_cut(text), (one.text,), "", said, "correction"))
+            return
+        self._ended.append(Ended(one.section, one.text, said))
+        if one.section == "constraints":
+            self._rules = (*self._rules, StatedRule(text, "", said, "correction"))
+        elif one.section == "preferences":
+            self._preferences.append(Heard(text, said, "correction"))
+        else:
+            self._facts.append(Heard(text, said, "correction"))
+
+    def doubt(self, sentence: Sentence, standing: Sequence[Statement]) -> None:
+        """Mark the standing statement against which a sentence seems to speak."""
+        if is_question(sentence) or is_supposition(sentence.bare):
+            return
+        gone = {(ended.section, ended.text) for ended in self._ended}
+        gone |= {("decisions", text) for decision in self._decisions for text in decision.replaces}
+        left = [one for one in standing if (one.section, one.text) not in gone and one.text not in self._withdrawn]
+        one = doubted_by(sentence.bare, left)
+        if one is not None:
+            self._end(one, sentence, doubt=True)
+
+    def result(self, offer: Offer) -> tuple[Extracted, KnownStatements]:
+        """Return what was found, and what stands now."""
+        over = [Statement(ended.section, ended.text) for ended in self._ended if not ended.doubt]
+        over += [Statement("constraints", text) for text in self._withdrawn]
+        over += [Statement("decisions", text) for decision in self._decisions for text in decision.replaces]
+        left = self.standing.without(over)
+        summaries = tuple(decision.summary for decision in self._decisions)
+        after = msgspec.structs.replace(
+            left,
+            rules=(*left.rules, *(rule.text for rule in self._rules)),
+            preferences=(*left.preferences, *(heard.text for heard in self._preferences)),
+            facts=(*left.facts, *(heard.text for heard in self._facts)),
+            decisions=(*left.decisions, *summaries),
+            recent=(*self.standing.recent, summaries)[-_RECENT_MESSAGES:],
+            alternatives=self._alternatives,
+            offer=offer,
+            latest=self._latest(),
+        )
+        found = Extracted(
+            tuple(self._withdrawn),
+            self._rules,
+            self._decisions,
+            tuple(self._preferences),
+            tuple(self._facts),
+            tuple(self._ended),
+        )
+        return found, after
+
+    def _latest(self) -> tuple[tuple[str, str], ...]:
+        """What this message stated; where it stated nothing, what the one before did."""
+        stated = (
+            *(("constraints", rule.text) for rule in self._rules),
+            *(("preferences", heard.text) for heard in self._preferences),
+            *(("notes", heard.text) for heard in self._facts),
+            *(("decisions", decision.summary) for decision in self._decisions),
+        )
+        return stated or self.standing.latest
+
+    def _unread(self) -> list[tuple[int, Sentence]]:
+        return [(index, sentence) for index, sentence in enumerate(self.sentences) if index not in self.used]
+
+    def _end(self, one: Statement, sentence: Sentence, *, doubt: bool = False, suspended: bool = False) -> None:
+        self._ended.append(Ended(one.section, one.text, _line(sentence), doubt, suspended))
+
+
+_MAX_COMPARED = 40
+"""Sentences of one message that are each held against all that stands: more is a text that was pasted."""
+
+_MIN_SAID_AGAIN = 4
+"""Words from which on a statement that stands in a message is said again there: fewer may be what it turns against."""
+
+_MAX_TURN = 10
+"""Words of a sentence that turns back what was said: a longer one says something of its own."""
+
+_BARE_VALUE = re.compile(
+    r"(?i)^(?:(?:no|sorry|actually|correction|wait|hm+|oh|well|rather|but|and|so|ok(?:ay)?)[,.:]* )*(?:(?:let's |let us |please )?(?:make|say|call) (?:it|that)|(?:it|that)(?:'s| is| was| lasts| takes| has| lives| runs| \w+s)?|let's say|rather|only|better)?(?: to| at| only| just)? ?(?:\d\S*|one|two|three|four|five|six|seven|eight|ten|twelve|twenty|thirty|fifty|a hundred)(?: [\w%]+){0,2}(?:,? (?:please|instead|then|now))?$"
+)
+_NOT_BUT = re.compile(
+    r"(?i)^(?:(?:no|sorry|actually|hm+|please)[,.:]* )*(?:not|no more) (?P<old>[\w -]{2,40}?)(?: any ?more| any longer)?, (?:but |rather |use |take )?(?P<new>[^,;.?]{2,60}?)(?:,? (?:please|instead))?$"
+)
+_THEN = re.compile(
+    r"(?i)^(?:ok(?:ay)?,? |hm+,? |well,? )*then,? (?!i\b|we\b|you\b).*\b(?:it is|instead)$|^(?:please )?(?:use|take) [^,;]{2,40} instead$"
+)
+"""A choice that follows from an objection: what was said before may be over."""
+_TURNS_BACK = re.compile(
+    r"(?i)^(?:hm+,? |no,? |sorry,? |oh,? |ok(?:ay)?,? |actually,? )*(?:scratch that|forget (?:it|that)|on second thoughts?|(?:i|we)(?:'ve| have)? changed (?:my|our) minds?|on reflection|no wait|wait,? no|i take that back)[,:;.–-]+ (?:so |rather |let's |use |take )?(?P<new>.+)$"
+)
+
+
+def _may_correct(sentence: Sentence) -> bool:
+    return not (is_question(sentence) or is_supposition(sentence.bare)) and len(sentence.text.split()) <= _MAX_UPDATE
+
+
+_MAX_UPDATE = 16
+
+
+def _replacing(decision: AnnouncedDecision, summary: str, old: str) -> AnnouncedDecision:
+    if decision.summary != summary:
+        return decision
+    return msgspec.structs.replace(decision, replaces=(*decision.replaces, old), form="reversal")
+
+
+_OWN_REVERSAL = re.compile(
+    r"(?i)\b(?:turn(?:ed|s) out|i(?:'ve| have)? (?:switched|dropped|replaced|reverted|removed|abandoned)|instead of|overkill|does(?:n't| not) work|won't work)\b"
+)
+"""How an agent says that what was decided is over."""
+
+_LABEL = re.compile(r"^[A-Z][A-Z]+(?:[ _-][A-Z]+){0,3}: (?=\S)")
+"""A word in capitals before a sentence: a label, which says nothing of it."""
+
+
+def _without_label(sentence: Sentence) -> Sentence:
+    """A sentence without a label before it, unless that announces rules."""
+    label = _LABEL.match(sentence.text)
+    if label is None or announces_rules(label.group()):
+        return sentence
+    end = label.end()
+    return msgspec.structs.replace(sentence, text=sentence.text[end:], bare=sentence.bare[end:])
+
+
+def _line(sentence: Sentence) -> str:
+    """A sentence as it is stored with what was read in it."""
+    return " ".join(sentence.text.split())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SUMMARY else text[: MAX_SUMMARY - 1].rstrip() + "…"
 
 
 def _new_rules(stated: Iterable[StatedRule], standing: Sequence[str]) -> tuple[StatedRule, ...]:
@@ -140,7 +531,8 @@ _RULE = r"(?:rules?|constraints?|restrictions?|requirements?|ban|freeze|limits?|
 _WITHDRAW = r"(?:forget|drop|scrap|scratch|ignore|disregard|cancel|lift|remove|revoke|waive|never mind|vergiss)"
 
 _WITHDRAWALS: tuple[tuple[str, float], ...] = (
-    (r"\b(?:forget|scrap|scratch|drop) (?:about )?(?:the |my )(?P<of>[^,;]+?)(?:$|[,;])", 0.6),
+    (r"\b(?:forget|scrap|scratch) (?:about )?(?:the |my )(?P<of>[^,;]+?)(?:$|[,;])", 0.6),
+    (r"\bdrop (?:the |my )(?P<of2>[^,;]+?)(?:$|[,;])", 0.6),
     (
         r"^(?P<of>[^,;]+?) (?:is|are) no longer (?:a |an |any )?(?:rule|constraint|requirement|problem|concern|issue|must|forbidden|off|necessary|needed|required|relevant|valid|in force|true)",
         0.4,
@@ -149,6 +541,12 @@ _WITHDRAWALS: tuple[tuple[str, float], ...] = (
     (r"\b(?:i take back|taking back) (?P<of>[^,;]+)", 0.5),
     (r"\bgo ahead and (?P<of>[^,;]+)", 0.6),
     (r"\b(?P<of>[^,;:]+)\? (?:forget|drop|scrap) (?:it|that)\b", 0.5),
+    (r"\b(?:now|so) (?:you|we) (?:may|can) (?P<of>[^,;:]+?)(?: too| as well| again)?$", 0.5),
+    (
+        r"^(?P<of>[^,;]+?) (?:is|are) (?:fine|ok|okay|allowed|permitted|welcome)(?: \w+ \w+ \w+)?,? (?:too|as well|also)$",
+        0.5,
+    ),
+    (r"\b(?:forget|scratch|scrap) (?:about )?(?:the )?(?P<of>[^,;]+?) (?:thing|rule|idea|business|part)\b", 0.5),
     (rf"\babout (?P<of>[^:,;]+)[:,] (?:please )?{_WITHDRAW} (?:that|it|this|them)\b(?! {_RULE} for)", 0.5),
     (
         rf"\b{_RULE} (?:of|on|about|for|that|against) (?P<of>[^\s,;:][^,;:]*?) (?:no longer|does(?: not|n't)|is (?:now )?(?:over|lifted|gone"

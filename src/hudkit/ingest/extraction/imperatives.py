@@ -24,6 +24,7 @@ from functools import cache
 
 import msgspec
 
+from hudkit.ingest.extraction.clauses import form_of
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
 from hudkit.ingest.extraction.prose import Sentence
 
@@ -61,7 +62,7 @@ _NOT_NEVER = (
     r"|(?!(?:need|feed|seed|embed|exceed|proceed|shed|speed|breed|shred)\b)\w+ed\b"
 )
 _NOT_MISSING = (
-    r"idea|problems?|worries|need|wait|one|doubt|sorry|thanks?|thank you|rush|hurry|way|matter|longer|luck|reason|that"
+    r"idea|problems?|exceptions?|worries|regrets?|need|wait|one|doubt|sorry|thanks?|thank you|rush|hurry|way|matter|longer|luck|reason|that"
     r"|it|this|not|chance|clue|big deal|biggie|joke|questions?|answer|change|changes yet|i|you|we|they|he|she|there|the|my|our|error|errors|difference|changes(?! to)|no|nope"
     r"|output|response|result|results|effect|success|such|sign|trace|tests? (?:fail|ran|run|found|yet)\w*|crash\w*|traceback|objections?|complaints?|news|time|pressure|worse|better|good|harm|point|sense|surprise|kidding"
     r"|more|new|other|further|deadlines?|offen[cs]e|panic|drama|hard feelings|comment|comments from|hits?|match(?:es)?|data (?:yet|so far)|strong|preference|opinion|more questions?|please|but|and|so|let|use|make|do|just|go|keep"
@@ -82,6 +83,9 @@ _MADE = (
 )
 """What is made in a project: what each of these has is a custom, what each user has is a fact."""
 _CALM = r"(?:under|below|within|at|above|over|between|out of|away from|free (?:of|from)|to (?:a|at) m\w+|short|small|simple|separate|in sync|in git|in english|secret|offline|[<>≤≥]=? ?\d)"
+
+_PRESENT = r"(?:report|show|display|give|state|write|put|print|format|express|render|list|quote|name|label|present|store|log|use)"
+"""How something is given to somebody: for all of a kind, or under a heading, it is a custom."""
 
 _ORDERS: tuple[str, ...] = (
     rf"never,?(?: ever)?,? (?!(?:{_NOT_NEVER})\b)[a-z]",
@@ -111,6 +115,10 @@ _ORDERS: tuple[str, ...] = (
     r"(?:nobody|no one) (?:but|except|besides|other than|outside) [^,;]{1,40}? (?:may|can|must|should|sees?|gets?|touches|has)\b",
     r"(?:nobody|no one|none of \w+) (?:may|must|should|is (?:allowed|supposed) to|gets to)\b",
     r"(?:nobody|no one) (?!(?:knows|remembers|likes|uses|cares|reads|noticed|notices|understands|told|wants|needs|is|was|has|had|will|would|can|could|ever|else|seems|says|knew|complained|complains|answers|looks|minds|asked|thinks|thought|wrote|works|got|really|does|did)\b)[a-z]+s\b",
+    r"only [A-Z`·][\w.+#·`-]*(?: [A-Z`·][\w.+#·`-]*)* \d[\w.]*$",
+    rf"{_PRESENT} (?:all|every|each|any) [\w -]{{2,60}}? (?:in|as|with|using|to) \S",
+    rf"(?:for|in|on) (?!(?:now|example|instance|the|this|that|a|an|me|some|which|what|one)\b)(?:\w+ ){{0,2}}\w+s,? (?:always |please |only )?{_PRESENT} \S",
+    r"use \S+(?: \S+){0,3} for (?:every|all|each|any) \S",
     rf"keep (?!me\b|going\b|it\b|them\b|this\b|that\b|in mind\b|on\b|your eyes\b)(?:[^.;:]|\.\w)*? {_CALM}",
     rf"keep (?:it|them|this|that|everything|things) (?:under|below|within|above|free of|out of|away from|offline|[<>≤≥]=? ?\d|(?:at|to) {_LIMITED})",
     r"nothing (?:from|into|outside|goes|in|on|may|must|should|ends up|leaves|gets|but) \S",
@@ -203,7 +211,7 @@ _STATEMENTS: tuple[str, ...] = (
     rf"{_SUBJECT}(?:stays?|remains?) (?:\w+ed )?(?:exactly |strictly |always )?{_STATE}",
     rf"{_SUBJECT}(?:is|are|'s|'re) (?:strictly |absolutely |also |simply |completely )?{_BANNED}(?! (?:now|yet|because|to me)\b)(?!\w)",
     rf"{_SUBJECT}(?:ha(?:s|ve) no (?:place|business) |do(?:es)?(?: not|n't) belong )",
-    r"(?:any|every|each|all|no) (?!of (?:them|these|those)\b|the\b)\S(?:[^.;?]|\.\w)*? (?:requires?|needs? (?!about|around|roughly|up to)|must|has to|have to|may (?!be\b)|is to|are to|belongs?)(?:\b|(?<= ))",
+    r"(?:any|every|each|all|no) (?!of (?:them|these|those)\b|the\b|need\b)\S(?:[^.;?]|\.\w)*? (?:requires?|needs? (?!about|around|roughly|up to)|must|has to|have to|may (?!be\b)|is to|are to|belongs?)(?:\b|(?<= ))",
     rf"(?:any|every|each|all) (?:new |public |single |other |such )*{_MADE}(?: (?!(?:is|are|gets?|goes|comes?|has|have)\b)[\w`·'/.-]+){{0,6}}? (?:gets?|goes|go|comes? (?:with|from|in)|starts? with|ends? with|carr(?:y|ies)|(?:is|are) (?:\w+ed|written|kept|done|made|hidden|given|in|behind|run|of)|ha(?:s|ve) (?:a|an|its|their|one|at least|tests?|docs?|exactly|the same|two|to))\b",
     r"(?!.*\b(?:it|this|that)\b)\S[^,;?]* and (?:stays?|remains?|keeps?) (?:so|that way|like that|it|this way)\b",
     rf"{_PLURAL} (?:are|have|take|last|contain|use) (?:[^,;]{{1,60}} )?{_LIMITED}$",
@@ -309,6 +317,10 @@ _STORY = re.compile(
     r"|just|really|still|will|should really|keep|kept|think|thought|know|see|wanted|tried|looked|talked|ran|got|saw)\b"
     r"|^(?:please |now |just |ok |okay |then )*(?:switch|migrate|convert|move)\b"
     r"|^(?:i|we) (?:always|don't|never|do not) (?:know|think|see|understand|have|need|care|remember|mind|get|finish|want to (?:know|think|be rude))\b"
+    r"|^(?:now|then|so|and) (?:i|we) (?:have|need|want) to\b"
+    r"|^(?:i'm|i am|i’m) (?:kinda|kind of|trying|working|struggling|stuck|having|looking|considering|planning|hoping|wondering|worried|thinking|concerned|afraid)\b"
+    r"|^(?:i|we) (?:also |really )?(?:don't|do not) want to (?:miss|lose|be|feel|end up|forget|waste|spend|sound|come|go|do|get)\b"
+    r"|^you must (?:be|feel|think|know|mean|have)\b(?! able| at least| a )"
     r"|^you (?:always|never|do|don't|are|were|have(?! read)|had|did|can|could|need not)\b"
     r"|\b(?:should|must|could|would|may|might) (?:never |not |always )?have \w+(?:ed|en|wn|ne|ght|pped)\b|\bmust have been\b"
     r"|\bhave to have\b|^(?:thanks|thank you|sorry)\b|^(?:no|yes),? (?:wait|sorry|i)\b|\bin (?:that|this) case\b"
@@ -332,7 +344,8 @@ _BARE_NO = re.compile(r"(?i)no [\w-]+(?: [\w-]+)?")
 """The rest of a decision, which is no rule: "we decided on a queue and no cron"."""
 
 _REQUEST = re.compile(
-    r"(?i)^(?:and |but |so |also |please |now )*(?:the|our|my|your|this) (?:[\w`'·./-]+ ){1,4}?(?:must|has to|needs to|should) (?:also |now |finally |soon |at last )*"
+    r"(?i)^(?:and |but |so |also |please |now )*(?:add|create|build|implement|make|write|design) (?:an?|the|some|another|new) (?!.*\b(?:never|always|every time|whenever)\b).*\b(?:where|that|which|so that|in which|with)\b"
+    r"|^(?:and |but |so |also |please |now )*(?:the|our|my|your|this) (?:[\w`'·./-]+ ){1,4}?(?:must|has to|needs to|should) (?:also |now |finally |soon |at last )*"
     r"(?:(?:get|gain|receive|learn|grow)\b(?!.*\b(?:\w*review\w*|approv\w+|sign-?offs?|ok(?:ay)?|permission|consent|changelog|tests?|tickets?|migration|descriptions?|labels?|merged|tagged|released|always|never|only|every|each|all|before|without)\b)"
     r"|have (?:a|an) (?!.*\b(?:reviews?|approv\w+|changelog|tests?|tickets?|docstring|description|label|owner|licen[cs]e|header|type|limit|timeout|fallback)\b)|be able to\b(?!.*\b(?:always|never|only|without|offline)\b))"
 )
@@ -409,11 +422,30 @@ _CLAUSE_WORDS = re.compile(
 )
 
 
+_LIMIT = re.compile(
+    r"(?i)\b(?:max|maximum|minimum|min|at (?:the )?(?:most|least)|(?:no|not) (?:more|less|longer|fewer)|under|below|within|over|above|up to|exceed|cap|limit|ceiling|budget)\b.*\d"
+)
+
+_ENDS_WITH_PRONOUN = re.compile(
+    r"(?i)\b(?:over|above|below|beyond|past|exceeds?|outside|without|about) (?:it|that|them|this)$"
+)
+_LABEL = re.compile(r"^[A-Z][A-Z]+(?: [A-Z]+){0,3}: (?=\S)")
+"""A label in capitals, which says nothing of the sentence behind it."""
+
+_NO_OBJECT = re.compile(
+    r"(?i)^(?:please )?(?:never|do not|don't|always|must not|must never|only) (?:exceed|change|touch|share|use|disclose|reveal|remove|edit|modify|skip|raise|break|delete|send|store|log|alter|rename|bypass|disable|override|overwrite|expose|publish|merge|deploy|go (?:over|above|below|beyond)|drop below|lower|extend|cross|violate)(?:,? (?:without|unless|until|before|even|ever|again|except|by hand|for any reason)\b.*)?$"
+)
+"""An order whose verb has no object: that is in the sentence before it."""
+
+
 class StatedRule(msgspec.Struct, frozen=True):
-    """A rule in its user's words, and the reason that was given with it."""
+    """A rule in its user's words, the reason that was given with it, and the sentence that it was read in, with what
+    that was taken for."""
 
     text: str
     reason: str = ""
+    sentence: str = ""
+    form: str = ""
 
 
 def find_rules(sentences: tuple[Sentence, ...]) -> tuple[StatedRule, ...]:
@@ -424,7 +456,11 @@ def find_rules(sentences: tuple[Sentence, ...]) -> tuple[StatedRule, ...]:
     for sentence in sentences:
         for text in _stated_rules(sentence, under_heading=sentence.block == headed_block):
             rule = _without_reason(text)
-            rules.append(StatedRule(_with_referent(rule.text, before), rule.reason))
+            whole = _with_referent(rule.text, before)
+            if rules and whole != rule.text and whole.startswith(rules[-1].text):
+                rules.pop()  # the sentence before is in this one
+            said = " ".join(sentence.text.split())
+            rules.append(StatedRule(whole, rule.reason, said, _form_of(rule.text)))
         if _opens_list(sentence):
             headed_block = sentence.block
         elif sentence.asks:
@@ -477,11 +513,11 @@ _WISH_TABLE = _RowTable(_FILLER, _DEMANDING_WISHES)
 def _opens_list(sentence: Sentence) -> bool:
     """Whether the rest of the paragraph stands under a heading for rules."""
     head = _HEADING.match(sentence.bare)
-    return bool(head and _announces_rules(head[1])) and not sentence.asks
+    return bool(head and announces_rules(head[1])) and not sentence.asks
 
 
-def _announces_rules(head: str) -> bool:
-    """Whether words before a colon announce rules for the agent."""
+def announces_rules(head: str) -> bool:
+    """Return whether words before a colon announce rules for the agent."""
     if _MADE_A_RULE.search(head):
         return True
     if not _RULE_HEADING.search(head) or _WORK_RULES.search(head):
@@ -502,13 +538,13 @@ def _stated_rules(sentence: Sentence, *, under_heading: bool) -> Iterator[str]:
     if _is_listed_rule(sentence, bare):
         yield from _cleaned(text)
         return
-    listed = strong = sentence.bullet and _announces_rules(sentence.lead)
+    listed = strong = sentence.bullet and announces_rules(sentence.lead)
     norm = under_heading or listed
     head = _HEADING.match(bare)
     if head and _heads_no_rules(head[1]):
         return
     if head:
-        listed = listed or _announces_rules(head[1])
+        listed = listed or announces_rules(head[1])
         strong = strong or bool(_STRONG_HEADING.search(head[1]))
         if listed or (_TALK_HEADING.search(head[1]) and not _DEMANDING.search(head[1])):
             norm = norm or listed
@@ -696,7 +732,9 @@ def _parted(bare: str, start: int, end: int) -> Iterator[Span]:
     """A clause under a heading for rules, parted at an "and" between two statements."""
     parts = [(start + first, start + last) for first, last in _clauses(bare[start:end], 0, _AND)]
     alike = all(
-        _GENERIC_STATEMENT.match(bare[first:last]) or _DEMANDING.search(bare[first:last]) for first, last in parts
+        (_GENERIC_STATEMENT.match(bare[first:last]) or _DEMANDING.search(bare[first:last]))
+        and not _NEEDS_SUBJECT.match(bare[first:last])
+        for first, last in parts
     )
     yield from parts if len(parts) > 1 and alike else ((start, end),)
 
@@ -716,14 +754,25 @@ def _is_listed_item(clause: str, *, first: bool, strong: bool = False) -> bool:
     return first and strong and 1 <= len(clause.split()) <= 5 and not _CLAUSE_WORDS.search(clause)
 
 
+_FIRM_ORDER = re.compile(r"(?i)^(?:(?:please|also|and|but|so) )*(?:never|always|do not|don't|you must|must)\b")
+_OWN_GOAL = re.compile(
+    r"(?i)\b(?:i|we)(?:'m|'re|’m|’re| am| are)? (?:\w+ )?(?:trying|want|need|hope|hoping|looking|planning|plan|going|aim|aiming|able|struggling|stuck|like|wondering|considering|working)\b(?!.* you (?:to|never|not)\b).*\b(?:to|on|for|how)\b|\bhow (?:can|do|should|could|would|might) (?:i|we)\b|\b(?:can|could|would) you (?:please )?(?:help|show|explain|suggest|recommend|give|tell)\b|\bhelp me\b|\b(?:so|and) (?:i|we) (?:can|could)\b"
+)
+"""What somebody wants to reach himself: what follows with "and" is the goal, too."""
+
+
 def _demands(clause: str, before: str, *, norm: bool) -> bool:
     """Whether a clause demands, with what was said `before` it in the sentence; `norm`: it stands among rules."""
     leading_space = " " * (len(clause) - len(clause.lstrip()))
     clause = _PLEASE_END.sub("", _SMILE_END.sub("", clause.strip().rstrip(".!")))
+    if not before.strip() and form_of(_LEADING_FILLER.sub("", clause)) in ("requirement", "condition"):
+        return not is_report(_CONDITION_END.sub("", _CONDITION_CLAUSE.sub("", clause)))
     if not clause or is_supposition(clause) or is_supposition(before) or _STORY.search(clause):
         return False
     if norm and _DEMANDING.search(clause) and not _EXPLANATION.match(clause) and not is_wish(clause):
         return True
+    if before and _OWN_GOAL.search(before) and not _FIRM_ORDER.match(clause):
+        return False
     if _OBSTACLE.match(before + leading_space + clause) or (_BARE_NO.fullmatch(clause) and _CHOICE.match(before)):
         return False
     if _REQUEST.match(clause) or (before and _SUGGESTION.match(before) and len(clause.split()) <= 3):
@@ -738,11 +787,18 @@ def _demands(clause: str, before: str, *, norm: bool) -> bool:
         firm = _FIRM.search(match[0]) or not _COMPLAINT.search(clause[match.end() :])
         if firm and _is_meant(before, clause[: match.end()]):
             return True
-    return any(not is_report(before + clause[: match.end()]) for match in _WISH_TABLE.matches(clause))
+    if any(not is_report(before + clause[: match.end()]) for match in _WISH_TABLE.matches(clause)):
+        return True
+    return not before.strip() and bool(form_of(_LEADING_FILLER.sub("", clause))) and not is_report(clause)
+
+
+_CONDITION_END = re.compile(r"(?i),? (?:if|when|whenever|before|after|unless) .*$")
+_CONDITION_CLAUSE = re.compile(r"(?i)^\s*(?:if|when(?:ever)?|where|unless|should|in case) [^,]{3,120}, ")
+"""What must be so for an order: that it would be so is no wish."""
 
 
 def _is_meant(before: str, words: str) -> bool:
-    return not is_report(before + words) and not is_wish(words)
+    return not is_report(before + words) and not is_wish(_CONDITION_CLAUSE.sub("", words))
 
 
 # -- the words of a rule ---------------------------------------------------------------------------------------
@@ -755,11 +811,22 @@ def _without_reason(text: str) -> StatedRule:
     return StatedRule(text[: reason.start()], text[reason.start("why") :])
 
 
+def _form_of(text: str) -> str:
+    """What a rule was taken for."""
+    if _LIMIT.search(text):
+        return "limit"
+    return form_of(text) or "rule"
+
+
 def _with_referent(text: str, before: Sentence | None) -> str:
     """The rule with the sentence before it, where it only says "it"."""
-    if before is None or before.asks or not _POINTS_BACK.match(text):
+    if (
+        before is None
+        or before.asks
+        or not (_POINTS_BACK.match(text) or _NO_OBJECT.match(text) or _ENDS_WITH_PRONOUN.search(text))
+    ):
         return text
-    whole = f"{' '.join(before.text.split()).rstrip(' .!;')}; {text}"
+    whole = f"{_LABEL.sub('', ' '.join(before.text.split())).rstrip(' .!;')}; {text}"
     return whole if len(whole) <= MAX_RULE else text
 
 

@@ -134,6 +134,13 @@ def subject_stems(text: str) -> frozenset[str]:
     return stems or frozenset(_stem(word) for word in words)
 
 
+@lru_cache(maxsize=_CACHED_TEXTS)
+def word_stems(text: str) -> frozenset[str]:
+    """Return the stems of the words that carry a text's subject, compound words in parts; empty where none does."""
+    words = re.findall(r"[^\W_]+(?:'[a-z]+)?", text.casefold())
+    return frozenset(_stem(word) for word in words if word not in _EMPTY_WORDS and len(word) > 1)
+
+
 def overlap(first: frozenset[str], second: frozenset[str]) -> float:
     """Return how much of the smaller set is in the other: 0 to 1."""
     return len(first & second) / min(len(first), len(second)) if first and second else 0.0

@@ -1,0 +1,273 @@
+"""Pairs of messages that settle something: the agent's question and its answer, a proposal and the agreement to it.
+
+The last sentences of the agent's message are read for an offer (`find_offer`): a thing that it may do ("Shall I …?", "I
+suggest …"), names of which one is to be chosen ("… pytest or unittest?"), options with letters, or an open question.
+The user's next message is read for an answer (`find_answer`): yes, no, one of the names, or a few words.
+
+For example, "Should I write the tests with pytest or unittest?" and "pytest" are the decision `write the tests with pytest`;
+"I'd propose a timeout of 30 seconds." and "make it 10" are `a timeout of 10 seconds`.
+"""
+
+# ruff: noqa: E501 (a table of patterns is read by its rows)
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from hudkit.ingest.extraction.prose import Sentence, word_stems
+from hudkit.ingest.extraction.values import with_value
+
+_MAX_OFFER = 160
+_MAX_ANSWER_WORDS = 8
+"""Words of an answer that names what is chosen: a longer one says something of its own."""
+
+_LAST_SENTENCES = 3
+"""Sentences at the end of an agent's message in which an offer may stand; one before them is over."""
+
+
+class Offer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an agent's message leaves to the user.
+
+    `text` is what is done where he agrees, or the question; `options` are the names to choose from, each with what it
+    stands for.
+    """
+
+    text: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    is_open: bool = False
+    """It is a question that any words may answer."""
+    yes_no: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.text or self.options)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A decision that an answer makes, and how it was made: `answer` or `agreement`; empty where it refuses."""
+
+    summary: str = ""
+    form: str = ""
+    used: int = 0
+    """Sentences at the beginning of the message that are the answer."""
+
+
+_ASKS_LEAVE = re.compile(
+    r"(?i)^(?:(?:so|ok(?:ay)?|and|also|or|then|alternatively)[,:]? )?(?:(?:shall|should|may|can|could|might) (?:i|we) (?:also |now |just |then )?|(?:do|would) you (?:want|like|prefer) (?:me|us) to (?:also |now |just |then )?|want me to |(?:is it|would it be) (?:ok(?:ay)?|fine|all right) (?:for you )?(?:if (?:i|we)|to) |ok(?:ay)? (?:if i|to) )(?P<what>.+?)\?*$"
+)
+_ASKS_WHETHER = re.compile(
+    r"(?i)^(?:and |so |then )?should (?P<what>(?:the|our|all|every|each|new|old|users?|it)\b[\w' -]*?) (?P<verb>be|have|get|show|use|return|accept|go|stay|contain|include|support|keep|run|start|end|send|open|appear|work)\b(?P<rest>[^?]*)\?$"
+)
+_PROPOSES = re.compile(
+    r"(?i)^(?:(?:so|ok(?:ay)?|and|also|then|here|instead|alternatively|in that case|personally)[,:]? )?(?:(?:i|we)(?:'d| would|'ll)? (?:suggest|propose|recommend|advise)(?: that)?(?: (?:we|you|i|to))?|my (?:suggestion|proposal|recommendation) (?:is|would be)(?: that we| to)?:?|(?:how|what) about|(?:i|we) (?:could|can|might|would)|let's say) (?P<what>.+?)[.?!]*$"
+)
+_OPTIONS = re.compile(r"(?i)\b(?:option |variant |plan )(?P<name>[a-d1-4])\b[:,)]? (?P<what>[^,;.]+)")
+_LETTERED = re.compile(r"(?i)^\(?(?P<name>[a-d1-4])[).:] (?P<what>.+)$")
+_EITHER = re.compile(
+    r"(?i)(?P<head>.*?)\b(?P<first>[\w.+/'-]+(?: [\w.+/'-]+){0,3}?),? or (?:rather |maybe |just |with |in |to |as )?(?P<second>(?:an? |the )?[\w.+/'-]+(?: [\w.+/'-]+){0,3})(?P<tail>[^?]*)\?$"
+)
+_EITHER_OR = re.compile(
+    r"(?i)^either (?:we |i )?(?P<lead>(?:\w+ ){0,3}?)(?P<first>(?:(?:on|in|with|by|as|at|to) )?(?:the |an? )?[\w.+-]+) or (?P<second>(?:(?:on|in|with|by|as|at|to) )?(?:the |an? )?[\w.+-]+)[.?!]*$"
+)
+_TWO = re.compile(
+    r"(?i)^(?:.{0,40}\b)?(?:two|three|several|some|possible|the) (?:options|ways|choices|possibilities|alternatives|approaches): (?P<list>.+?)\.?$"
+)
+_MOMENTARY = re.compile(
+    r"(?i)^(?:run|begin|look|check|show|continue|proceed|start|open|read|explain|try|commit|push|go (?:on|ahead)|help|take a|give|tell|see|have a|provide|elaborate|clarify|know|ask|assist|walk|dive|be of|know|summari[sz]e|list|expand|share|review|stop|wait)\b"
+)
+"""What is done at once and then over: that it was agreed to is no decision."""
+
+_ASKS_CHOICE = re.compile(
+    r"(?i)^(?!.*\b(?:first|next|else|help|mean|happen|change)\b).*\b(?:should|shall|do you want|would you like|do you prefer|to use)\b"
+)
+"""A question of which the answer says how something is to be."""
+_CHAT = re.compile(
+    r"(?i)\b(?:any|another|specific|further|more|questions?|explore|discuss|practice|proceed|continue|help|anything|something|details?|else|next|start with|conduct|examples?|dive|elaborate)\b"
+)
+"""Words of an offer to go on talking."""
+_PRONOUN_END = re.compile(
+    r"(?i)\b(?:it|that|this|them|one|some|those|these|so)(?: (?:now|too|as well|for you|next|first))?$"
+)
+
+_YES = re.compile(
+    r"(?i)^(?:(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|fine|great|perfect|good|right|exactly|deal|absolutely|definitely|certainly|of course|please|nice|cool|sounds (?:good|fine|great|right|reasonable|ok(?:ay)?|perfect)(?: to me)?|i like (?:it|that)|good idea|great idea|makes sense|go ahead|go for it|(?:yes,? )?(?:please )?do (?:that|it|so)|let's do (?:that|it|so)|please do|by all means|fine by me|works for me|i agree|\+1|lgtm|why not|ja|gerne|do that please|that works|approved)(?: please| then| thanks?| thank you)?[,.!]* ?)+(?:$|(?=(?:and|but only|with)\b))"
+)
+_YES_BUT = re.compile(
+    r"(?i)^(?:yes|yep|yeah|sure|ok(?:ay)?|agreed|please do|go ahead)[,.:] (?P<how>(?!(?:i|we|you|it|that|this|what|how|why|can|could)\b)(?:\S+ ?){1,6})$"
+)
+_PRAISE = re.compile(r"(?i)(?:(?:great|good|nice|cool|perfect|right|fine|exactly|ok(?:ay)?|thanks?)[,.! ]*)+")
+_YES_AND = re.compile(
+    r"(?i)^(?:yes|yep|yeah|sure|ok(?:ay)?|agreed|good idea|please do|go ahead|do that)(?: please)?[,.!:]? (?!but\b|if\b|or\b|though\b)(?:and|please|with|also)\b"
+)
+_NO = re.compile(
+    r"(?i)^(?:no|nope|nah|not|rather not|better not|don't|do not|please don't|never|leave (?:it|that)|keep (?:it|that)|skip (?:it|that)|nein|lieber nicht)\b"
+)
+_MAKE_IT = re.compile(
+    r"(?i)^(?:(?:yes|ok(?:ay)?|sure|fine|good|no|nah|but|rather|better)[,.]? )*(?:(?:make|let's make|use|take) (?:it|that)|rather|better|only|just)? ?(?P<value>[^,.;]{1,30}?)(?: (?:please|then|instead))?$"
+)
+_PICK = re.compile(
+    r"(?i)^(?:(?:ok(?:ay)?|then|hm+|well|so|i'd say|i think|let's (?:go with|take|use|do)|go with|take|use|please|i(?:'d)? prefer|rather|definitely|the|option|variant|plan)[,:]? )*(?P<pick>.+?)(?:,? (?:please|then|it is|instead|thanks?|i (?:think|guess)|for now))*$"
+)
+_NO_ANSWER = re.compile(
+    r"(?i)^(?:hm+|why|what|how|which|who|when|where|whatever|you (?:decide|choose|pick)|up to you|don't (?:know|care)|dunno|not sure|no idea|both|neither|none|either|maybe|later|let me|i(?:'ll| will| don't| need| have| am|'m)|wait|stop|thanks?|can you|could you|sorry|never ?mind|good question|it depends|depends)\b"
+)
+
+
+def find_offer(sentences: Sequence[Sentence]) -> Offer:
+    """Return what the end of an agent's message leaves to the user; an empty offer where it leaves nothing."""
+    last = sentences[-_LAST_SENTENCES:]
+    options = _lettered_options(sentences)
+    if options:
+        return Offer(options=options)
+    for place in range(len(last) - 1, -1, -1):
+        sentence = last[place]
+        offer = _offer_of(sentence)
+        if offer and not offer.is_open:
+            return offer
+        if not offer and place and re.match(r"(?i)^which(?: one)?(?: do you .*)?\?$", sentence.text):
+            before = _offer_of(last[place - 1])
+            if before.options:
+                return before
+        if offer.is_open:
+            # "Two options: a cron job or a queue worker. Which one do you want?"
+            before = _offer_of(last[place - 1]) if place else Offer()
+            return before if before.options else offer
+    return Offer()
+
+
+def _offer_of(sentence: Sentence) -> Offer:
+    text = " ".join(sentence.text.replace("’", "'").split())
+    if len(text) > 2 * _MAX_OFFER:
+        return Offer()
+    either_or = _EITHER_OR.match(text)
+    if either_or:
+        lead = either_or["lead"].strip()
+        both = [_bare_name(either_or[group]) for group in ("first", "second")]
+        return Offer(options=tuple((name, f"{lead} {name}".strip()) for name in both))
+    listed = _TWO.match(text)
+    if listed and " or " in listed["list"]:
+        names = [name.strip() for name in re.split(r",? or |, ", listed["list"]) if name.strip()]
+        return Offer(options=tuple((_bare_name(name), _bare_name(name)) for name in names[:4]))
+    asks = _ASKS_LEAVE.match(text)
+    if sentence.asks:
+        either = _EITHER.match(text)
+        if either and len(text) <= _MAX_OFFER and not _CHAT.search(text):
+            return _either(either, asks)
+    if asks and sentence.asks:
+        return _doable(asks["what"], yes_no=True)
+    whether = _ASKS_WHETHER.match(text)
+    if whether and sentence.asks and len(text) <= _MAX_OFFER:
+        return _doable(f"{whether['what']} should {whether['verb']}{whether['rest']}", yes_no=True)
+    proposes = _PROPOSES.match(text)
+    if proposes and not re.match(r"(?i)(?:see|imagine|understand|say|think|not\b)", proposes["what"]):
+        return _doable(proposes["what"], yes_no=True)
+    if sentence.asks and re.match(
+        r"(?i)^(?:(?:and|so|but|also|then)[,:]? )?(?:which|what|how (?:many|long|often|much|should|do you want)|where|who)\b",
+        text,
+    ):
+        if not _ASKS_CHOICE.search(text) or len(text) > _MAX_OFFER:
+            return Offer()
+        return Offer(text.rstrip("?"), is_open=True)
+    return Offer()
+
+
+def _either(either: re.Match[str], asks: re.Match[str] | None) -> Offer:
+    """Two names, each with what is done where it is chosen: the question with the other one left out."""
+    body = asks["what"].rstrip("?") if asks else ""
+    options = []
+    first, second = _bare_name(either["first"]), _bare_name(either["second"])
+    # The first name is what stands directly before "or": its last words, as many as the second one has.
+    length = max(len(second.split()), 1)
+    first = " ".join(first.split()[-length:]) if len(first.split()) > length else first
+    for name, other in ((first, second), (second, first)):
+        whole = re.sub(
+            rf"(?i)\b{re.escape(first)}\b,? or (?:rather |maybe |just |with |in |to |as )?(?:an? |the )?{re.escape(second)}",
+            lambda _, name=name: name,
+            body,
+        )
+        options.append((name, whole if body and whole != body and other.casefold() not in whole.casefold() else name))
+    return Offer(options=tuple(options))
+
+
+def _doable(what: str, *, yes_no: bool) -> Offer:
+    what = what.strip(" .?!")
+    if (
+        _MOMENTARY.match(what)
+        or _CHAT.search(what)
+        or _PRONOUN_END.search(what)
+        or len(what) > _MAX_OFFER
+        or len(what.split()) < 2
+    ):
+        return Offer()
+    return Offer(what, yes_no=yes_no)
+
+
+def _lettered_options(sentences: Sequence[Sentence]) -> tuple[tuple[str, str], ...]:
+    found: dict[str, str] = {}
+    for sentence in sentences:
+        for match in _OPTIONS.finditer(sentence.text):
+            found[match["name"].casefold()] = match["what"].strip()
+        lettered = _LETTERED.match(sentence.text)
+        if lettered:
+            found[lettered["name"].casefold()] = lettered["what"].strip(" .")
+    return tuple(found.items()) if len(found) > 1 and all(len(what) <= _MAX_OFFER for what in found.values()) else ()
+
+
+def _bare_name(name: str) -> str:
+    return re.sub(r"(?i)^(?:an? |the )", "", name.strip(" .,?"))
+
+
+def find_answer(sentences: Sequence[Sentence], offer: Offer) -> Answer:
+    """Return the decision that the beginning of a user's message makes of an offer; empty where it makes none."""
+    if not sentences or not offer or sentences[0].asks:
+        return Answer()
+    text = " ".join(sentences[0].text.replace("’", "'").split()).rstrip(" .!")
+    if offer.options:
+        return _chosen(text, offer)
+    if offer.yes_no:
+        # "Great." may be about anything where more follows.
+        weak = len(sentences) > 1 and _PRAISE.fullmatch(text)
+        if (_YES.match(text) and not weak) or _YES_AND.match(text):
+            return Answer(offer.text, "agreement", 1)
+        if _NO.match(text):
+            return Answer(used=1)
+        qualified = _YES_BUT.match(text)
+        if qualified:
+            return Answer(f"{offer.text} ({qualified['how'].strip()})", "agreement", 1)
+        return _corrected(text, offer)
+    if (
+        len(text.split()) <= _MAX_ANSWER_WORDS
+        and not _NO_ANSWER.match(text)
+        and not _YES.match(text)
+        and not _NO.match(text)
+    ):
+        return Answer(f"{text} (asked: {offer.text}?)", "answer", 1)
+    return Answer()
+
+
+def _chosen(text: str, offer: Offer) -> Answer:
+    words = text.split()
+    if len(words) > _MAX_ANSWER_WORDS or _NO_ANSWER.match(text):
+        return Answer()
+    pick = _PICK.match(text)
+    name = (pick["pick"] if pick else text).strip(" .,!").casefold()
+    exact = [what for option, what in offer.options if option.casefold() == name]
+    if exact:
+        return Answer(exact[0] if len(name) > 1 else f"option {name.upper()}: {exact[0]}", "answer", 1)
+    stems = word_stems(name) or frozenset(name.split())
+    close = [
+        what for option, what in offer.options if stems & (word_stems(option) or frozenset(option.casefold().split()))
+    ]
+    if len(close) == 1 and not _NO.match(text):
+        return Answer(close[0], "answer", 1)
+    return Answer()
+
+
+def _corrected(text: str, offer: Offer) -> Answer:
+    """The proposal with another value: of "a timeout of 30 seconds" and "make it 10"."""
+    match = _MAKE_IT.match(text)
+    if match is None or len(text.split()) > _MAX_ANSWER_WORDS:
+        return Answer()
+    changed = with_value(offer.text, match["value"])
+    return Answer(changed, "agreement", 1) if changed else Answer()

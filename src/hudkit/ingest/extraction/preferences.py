@@ -1,0 +1,209 @@
+"""Preferences: what a user likes, in a clause of his own, and how he wants to be answered.
+
+Two forms are read. One has a subject that likes ("I prefer matplotlib", "the user wants metric units"); its object runs to
+the end of the sentence, or to the clause that does something else ("…, can you help me?", "…, but I'm not sure"). The
+other is an order about talk: a verb of talking, or a noun of it with a quality ("answer in German", "keep replies short").
+
+For example, "I'm new here, so I prefer simple words, can you explain closures?" has the preference `simple words`.
+"""
+
+# ruff: noqa: E501 (a table of patterns is read by its rows)
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import msgspec
+
+from hudkit.ingest.extraction.hedging import is_supposition
+from hudkit.ingest.extraction.prose import Sentence
+
+MAX_PREFERENCE = 200
+"""Characters of one preference that are kept."""
+
+_ADVERBS = r"(?:(?:really|generally|usually|mostly|always|also|personally|just|actually|still|much|definitely|strongly|rather|now|typically|normally) )*"
+_TALK = r"(?:answers?|repl(?:y|ies)|responses?|explanations?|examples?|snippets?|summar(?:y|ies)|wording|tone|descriptions?|introductions?|comments?|messages?|suggestions?|recommendations?|details|language|style|format(?:ting)?|units?|measurements?|reports?|updates?)"
+"""What is said between a user and an agent."""
+
+_LIKES: tuple[str, ...] = (
+    r"^when(?:ever)? i [^,;]{3,60},? (?:then )?i (?:want|like|prefer|expect|need)(?P<what> .+)",
+    rf"\b(?:i|we)(?:'d|’d| would)? {_ADVERBS}(?:prefer|favou?r)(?! (?:not to (?:say|answer|talk)|(?:that |if )?you (?:don't|do not|never|not)\b))\b(?: it| that| this)?(?: when| if)?(?P<what> .+)",
+    r"\b(?:i|we)(?:'d| would|’d) (?:much |really |still )?(?:rather|sooner)(?: get| have| see| be given)?(?P<what> (?=[^.;]*\b(?:than|instead of|over|as|answers?|responses?|replies|explanations?|examples?|code|comments?)\b).+)",
+    r"\b(?:my|our) (?:strong |clear |personal |general |stated )?preferences? (?:is|are|would be|goes to|for)(?! (?:whom|what|now)\b)(?: to)?(?P<what> .+)",
+    rf"\b(?:i|we) {_ADVERBS}(?:like|love|enjoy)(?! (?:it(?! when| if)|that|this|these|those|the|your|his|her|their|all|what|how|to (?:know|ask|see|think))\b)(?: it when| it if)?(?P<what> .+)",
+    rf"\b(?:i|we) {_ADVERBS}appreciate (?:it )?(?P<what>(?:when|if|code|answers|comments|short|plain|simple|honest|detailed|concise|brief)\b.+)",
+    rf"\b(?P<not>(?:i|we) {_ADVERBS}(?:hate|dislike|can't stand|cannot stand|don't like|do not like|am not a fan of|don't want(?= any\b| [^,;]*\b{_TALK}\b)))(?: it when| it if)?(?P<what> .+)",
+    r"\b(?P<not>(?:i'm|i am) (?:not a (?:big |great )?fan of|no fan of|tired of|sick of))(?P<what> .+)",
+    rf"\b(?:i|we)(?:'d| would)? {_ADVERBS}(?:want|need|expect|like)(?! (?:\w+ )?to (?!get\b|see\b|have (?:all|your|every|any)\b)| some\b| just\b| a \w+ than\b)(?P<what> (?:(?:all |your |the |my |any |every |to get |to see |to have )*(?:\w[\w-]* ){{0,3}}{_TALK}\b.+|(?:all|every|any) .+ (?:in|as|with) .+|.+ (?:first|from (?:now|here) on|before (?:any|you)|every time|at all times|everywhere|in everything|in all|in every|throughout)\b.*))",
+    r"(?P<what>\b[a-z]+ing [^,;]{3,100}?),? (?:like|as|which|the way) (?:i|we) prefer\b(?! to\b)",
+    rf"\b(?:i|we) {_ADVERBS}prioriti[sz]e(?P<what> .+)",
+    r"^(?:the )?users? (?:(?:really|generally|always|also|now) )*(?:prefers?|wants?|likes?|favou?rs?|expects?|dislikes?|hates?)(?P<what> .+)",
+    r"^(?:the )?user(?:'s|’s)? (?:preferred|favou?rite) (?P<what>.+)",
+    r"\bi (?:mostly|usually|always|generally|normally) (?:work|think|write|code|speak|use)\b(?P<what>.+)",
+    r"(?P<what>\bi (?:work|code|develop|live|am) (?:in|on|with) .+, so (?:please )?(?:give|show|use|write|make|prefer)\b.+)",
+    r"\b(?:i'm|i am) (?:a vegetarian|vegetarian|vegan|colou?r ?blind|dyslexic|left-handed|new to|a beginner|allergic to)\b(?P<what>.*)",
+)
+"""How somebody says what he likes: `what` is it; the whole clause is kept where it says `not`."""
+
+_BEGIN = (
+    r"^(?:(?:please|pls|plz|also|and|so|ok(?:ay)?|from now on|actually|then|but|just|in general|generally)[,:]? )*"
+)
+_ORDERS_OF_TALK: tuple[str, ...] = (
+    rf"{_BEGIN}(?:answer|reply|respond)(?: (?:to )?me| to (?:me|my questions))? (?:in|with|briefly|shortly|concisely|as|using|like|only) ?.*",
+    rf"{_BEGIN}(?:talk|speak|write) (?:to me )?in (?:german|french|english|spanish|italian|dutch|portuguese|polish|plain|simple|short|british|american) ?.*",
+    rf"{_BEGIN}(?:explain|describe) (?:things|everything|concepts|it all|your (?:steps|reasoning|changes)) .+",
+    rf"{_BEGIN}(?:keep|make|leave) (?:your |the |all |all your |any )?(?:\w+ )?{_TALK} (?!(?:in sync|up to date|alone|as)\b)\w.*",
+    rf"{_BEGIN}(?:use|write|give me|show me|include|add|skip|omit|avoid|put|stop using|stop adding) .{{2,60}} in (?:your|all|every|the) {_TALK}\b.*",
+    rf"{_BEGIN}(?:write|give|show)(?: me)? (?:all |your |the )?(?:code )?(?:examples|snippets|explanations|answers) (?:in|with|as|using) .+",
+    rf"{_BEGIN}(?:give me|show me|tell me|start with|begin with) .{{2,60}} first(?:,|;| and\b| then\b|$).*",
+    rf"{_BEGIN}call me (?-i:[A-Z])\w+.*",
+    rf"{_BEGIN}you can (?:skip|drop|leave out) (?:the |all )?(?:small talk|greetings?|apolog\w+|introductions?|pleasantries|{_TALK}).*",
+    rf"{_BEGIN}(?:shorter|longer|fewer|more|less|no more|no) (?:\w+ ){{0,2}}(?:{_TALK}|emojis?|diagrams|tables|bullet ?points|apolog\w+)(?:,? (?:please|anymore|any more)\b.*|,.*)?$",
+    rf"{_BEGIN}use (?:tables|bullet ?points|bullets|lists|diagrams|headings|emojis?|plain text|metric|imperial|si units?)\b.*",
+    rf"{_BEGIN}stop (?:using|adding|writing|giving me) (?:tables|bullet ?points|bullets|lists|diagrams|headings|emojis?|{_TALK})\b.*",
+)
+"""How an order about talk reads that holds for every answer."""
+
+_OTHER_CLAUSE = re.compile(
+    r"(?i),? ?(?:(?:and |so |but |then )*(?:can|could|would|will) (?:you|we)\b|(?:and|so|but) (?:now |then )?(?:i|we|you|he|she|they|it|there|my|what|how)\b(?! (?:prefer|like|want))|(?:(?<=, )|(?<=,)|so )(?:how|what|why|where|which) (?:can|do|should|would|could|is|are|i|made)\b|,? ?(?:do|does|is|are) (?:you|it|there)\b|(?:which|that)'?s? (?:is|are|was|were) (?:why|my|a|the)\b|considering\b|taking into account\b|given that\b|aiming\b|like i (?:mentioned|said)|and i(?:'ve|'m|’ve|’m)|but i(?:'m|’m)|->)"
+)
+"""How the clause begins that goes on with something else."""
+
+_MAX_PURPOSE = 90
+_PURPOSE = re.compile(
+    r"(?i)^(?:i'm|i am|i’m|we're|we are) (?:kinda |currently |just |now )?(?:(?:trying|working|struggling|looking|planning|going|considering) (?:to decide |to |on |for |with )?)?(?P<what>[^;]+?),? (?:so|and|since|because|therefore) $"
+)
+"""What somebody is after, in front of what he prefers."""
+
+_ASKED = re.compile(
+    r"(?i)\b(?:if|whether|do|does|did|would|should|could|can|why|what|when|where|how|which)(?: you think)? $"
+)
+_HABIT = re.compile(r"(?i)^(?:i|we) (?:mostly|usually|always|generally|normally) ")
+_THEREFORE = re.compile(
+    r"(?i)\bso (?:please |just |then )?(?:show|give|use|write|keep|make|put|explain|answer|i'd|i would|i prefer|i want)\b"
+)
+"""What somebody usually does is a fact; where something follows from it, it is a wish."""
+_NEEDS_VERB = re.compile(
+    r"(?i)\b(?:when|rather|sooner|vegetarian|vegan|blind|dyslexic|left-handed|new|beginner|allergic|usually|mostly|always|generally|normally)\b"
+)
+"""What was liked cannot be read without these words before it."""
+_PRONOUN = re.compile(r"(?i) (?:it|that|this)$")
+_NAMED = re.compile(
+    r"\b(?:using|use|with|in|on|chose|chosen|of|picked|like|is) (?P<name>[A-Z][\w.+#-]*(?: [A-Z\d][\w.+#-]*){0,3})"
+)
+"""A name that a pronoun behind it may stand for."""
+
+_ANNOUNCES = re.compile(r"(?i)\blet(?:'|’)?(?: u)?s\b|\bso (?:use|take|switch)\b")
+"""What is liked is then decided: the decision is what counts."""
+
+_WORK_WANTED = re.compile(
+    r"(?i)^ *(?:you to|(?:\w+ ){1,3}to be able to|to (?:be able|have a|add|build|make (?!it)|create|start|know|ask|see if|check|understand|learn|get (?:this|that|the|it))\b|wait\b|just get\b)"
+)
+"""What shall be done or built, in the form of a wish."""
+
+_NO_OBJECT = re.compile(
+    r"(?i)^(?:it|that|this|them|to|not|so|if|when|but|and|neither|both|either|whatever|the (?:former|latter|first|second))\b.{0,4}$"
+)
+_IN_PASSING = re.compile(r"(?i)\b(?:statement|as stated|mentioned|in my)\b.*$")
+_MOMENT = re.compile(
+    r"(?i)\bbut (?:fine|ok|okay|if)\b|\b(?:this (?:function|file|one|bug|time|line|page|idea|approach)|right now|today|yesterday|tonight|tomorrow|that you|what you|your (?:idea|help|work|approach|suggestion|patience)|working with you|it here|so far)\b"
+)
+"""What is liked at this moment, or of what was just done."""
+
+
+class StatedPreference(msgspec.Struct, frozen=True):
+    """A preference in its user's words, and the index of the sentence that has it."""
+
+    text: str
+    index: int
+
+
+def find_preferences(sentences: Sequence[Sentence]) -> tuple[StatedPreference, ...]:
+    """Return the preferences that these sentences of a user state, each in its own words, in order."""
+    return tuple(_found(sentences))
+
+
+def _found(sentences: Sequence[Sentence]) -> Iterator[StatedPreference]:
+    for index, sentence in enumerate(sentences):
+        text = _liked(sentence) or _order_of_talk(sentence)
+        if text:
+            yield StatedPreference(text, index)
+
+
+def _liked(sentence: Sentence) -> str:
+    bare = sentence.bare.replace("’", "'")
+    for pattern in _patterns(_LIKES):
+        match = pattern.search(bare)
+        if match is not None:
+            text = _what_is_liked(sentence, bare, match)
+            if text:
+                return _shortened(text)
+    return ""
+
+
+def _what_is_liked(sentence: Sentence, bare: str, match: re.Match[str]) -> str:
+    """The words of a preference; empty where the sentence only seems to state one."""
+    before, what = bare[: match.start()], match["what"]
+    if is_supposition(before[-60:]) or _ASKED.search(before):
+        return ""
+    if _ANNOUNCES.search(bare[match.start("what") :]) or _WORK_WANTED.match(what):
+        return ""
+    lead = bare[match.start() : match.start("what")]
+    if _HABIT.match(lead) and not _THEREFORE.search(bare):
+        return ""
+    starts_with_verb = bool(match.groupdict().get("not")) or not what.strip() or bool(_NEEDS_VERB.search(lead))
+    start = match.start() if starts_with_verb else match.start("what")
+    end = start + _clause_length(bare[start:])
+    # What a question ends with is the question's; what stands before that is said.
+    if sentence.asks and end == len(bare):
+        return ""
+    clause = _IN_PASSING.sub("", sentence.text[start:end].strip(" ,;:-–—.!?")).strip(" ,")
+    if not clause or _NO_OBJECT.match(clause) or _MOMENT.search(clause):
+        return ""
+    if _PRONOUN.search(lead) and not starts_with_verb:
+        named = list(_NAMED.finditer(sentence.text[: match.start()]))
+        if not named:
+            return ""
+        return f"{named[-1]['name']} {clause}"
+    return _with_purpose(clause, sentence.text[: match.start()])
+
+
+def _with_purpose(clause: str, before: str) -> str:
+    """A preference with what it is for, where that stands before it: "I keep it small, so I prefer …"."""
+    purpose = _PURPOSE.match(before)
+    if purpose is None or len(purpose["what"]) > _MAX_PURPOSE:
+        return clause
+    return f"{clause} ({purpose['what'].strip(' ,')})"
+
+
+def _order_of_talk(sentence: Sentence) -> str:
+    bare = sentence.bare.rstrip(".! ")
+    if sentence.asks:
+        return ""
+    for pattern in _patterns(_ORDERS_OF_TALK):
+        if pattern.match(bare):
+            return _shortened(
+                re.sub(
+                    r"(?i)^(?:(?:please|pls|plz|also|and|so|ok(?:ay)?|actually|then|but|just)[,:]? )+",
+                    "",
+                    sentence.text,
+                ).rstrip(" .!")
+            )
+    return ""
+
+
+def _clause_length(text: str) -> int:
+    """Where the clause ends at which something else begins."""
+    match = _OTHER_CLAUSE.search(text, 3)
+    return match.start() if match else len(text)
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_PREFERENCE else line[: MAX_PREFERENCE - 1].rstrip() + "…"
+
+
+@cache  # compiled with the first message, not when the package is imported
+def _patterns(rows: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(row, re.IGNORECASE) for row in rows)

@@ -1,0 +1,294 @@
+"""Preferences, facts, answers and changes of mind in plain words: what is heard, and what of it still stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudkit import Hud
+from hudkit.config import ExtractionSettings, Settings
+from hudkit.ingest.extraction import Extracted, KnownStatements, extract
+
+USER, AGENT = "user", "agent"
+
+
+def heard(message: str, standing: KnownStatements | None = None) -> Extracted:
+    return extract(message, standing or KnownStatements())[0]
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("I prefer vim keys, can you set them up?", "vim keys"),
+        ("I'm comparing parsers, and I prefer small ones, but I'm not sure", "small ones (comparing parsers)"),
+        ("We're using Lua 5.4 and I prefer it over Python for scripts", "Lua 5.4 over Python for scripts"),
+        ("The user likes terse replies with no filler.", "terse replies with no filler"),
+        ("I hate wizards with seven pages.", "I hate wizards with seven pages"),
+        ("I'd rather see a diff than the whole file.", "I'd rather see a diff than the whole file"),
+        ("Please keep your replies to three sentences.", "keep your replies to three sentences"),
+        ("Give me the numbers first, the method after.", "Give me the numbers first, the method after"),
+        ("considering my preference for dark charts, what do you suggest?", "dark charts"),
+    ],
+)
+def test_a_preference_is_heard_in_its_own_words(message: str, text: str) -> None:
+    assert [preference.text for preference in heard(message).preferences] == [text]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I'd like you to fix the header.",
+        "I want a page where people can log in.",
+        "Would you prefer tabs?",
+        "I like this idea!",
+        "I love what you did there.",
+        "I'd rather wait for her.",
+        "How can I prioritize my tasks?",
+        "I prefer it.",
+        "Show me the last lines of the log.",
+    ],
+)
+def test_a_wish_for_work_and_praise_are_no_preferences(message: str) -> None:
+    assert not heard(message).preferences
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("Our metrics host is grafana2.example.net.", "Our metrics host is grafana2.example.net"),
+        ("The token for tests costs 3 dollars.", "The token for tests costs 3 dollars"),
+        ("The release manager this month is Ada Byron.", "The release manager this month is Ada Byron"),
+        ("We call the importer Heron-2.", "We call the importer Heron-2"),
+        ("Ticket queue for this team: OPS-14", "Ticket queue for this team: OPS-14"),
+        (
+            "Current task is porting the scheduler. Step 2 of 4 is done. Next step is the clock.",
+            "Current task is porting the scheduler. Step 2 of 4 is done. Next step is the clock",
+        ),
+        ("Still open: whether we keep the old export.", "Still open: whether we keep the old export"),
+        ("FACT: The audit database is Oracle 19 in eu-west-3.", "The audit database is Oracle 19 in eu-west-3"),
+    ],
+)
+def test_a_fact_that_is_worth_a_note_is_heard(message: str, text: str) -> None:
+    assert [fact.text for fact in heard(message).facts] == [text]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The load test peaked at 1.2k requests.",
+        "The build is slow.",
+        "Yesterday the port was 8000.",
+        "I think the host is db3.example.net.",
+        "What is the port of staging?",
+        "The design doc is still in draft.",
+        "We renamed fetch_all to list_items.",
+        "It is 14 degrees here.",
+        "The test failed 3 times.",
+        "Fix the link to https://docs.example.com please.",
+    ],
+)
+def test_what_happened_and_what_is_guessed_is_no_fact(message: str) -> None:
+    assert not heard(message).facts
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "The quota is 40 GB; Never exceed it without a ticket",
+        "The cap is 300 rows in total; Never exceed without my consent",
+        "If a test could touch real accounts, stop and tell me",
+        "Only Ruby 3.3",
+        "Show all prices in Swiss francs",
+    ],
+)
+def test_a_rule_keeps_its_object_and_its_condition(rule: str) -> None:
+    message = rule.replace("; ", ". ") + "."
+    assert [one.text for one in heard(message).rules] == [rule]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I'm trying to keep the app small and avoid extra work, can you help?",
+        "How can I plan my week and stick to a routine?",
+        "No regrets here.",
+        "I also don't want to miss the train.",
+    ],
+)
+def test_what_somebody_wants_to_reach_himself_is_no_rule(message: str) -> None:
+    assert not heard(message).rules
+
+
+def talk(*messages: tuple[str, str]) -> dict[str, list[str]]:
+    """What stands at the end of a talk, by section; what may be over is not counted."""
+    with Hud.in_memory() as hud:
+        session = hud.session("s", project="/work/shop")
+        for number, (role, text) in enumerate(messages):
+            at = 1_795_000_000_000 + 60_000 * number
+            kind = "user" if role == USER else "assistant"
+            session.ingest([{"id": f"m{number}", "role": kind, "text": text, "time": at}])
+        return {
+            section: [item.words for item in getattr(session.state, section) if not item.doubt]
+            for section in ("constraints", "preferences", "decisions", "notes")
+        }
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "decision"),
+    [
+        ("Should I parse the dates with arrow or dateutil?", "arrow", "parse the dates with arrow"),
+        ("Shall I keep the old column?", "Yes please.", "keep the old column"),
+        ("I suggest that we split the module in two.", "agreed", "split the module in two"),
+        ("I'd propose a limit of 40 rows.", "make it 25", "a limit of 25 rows"),
+        ("Option A adds a table, option B adds a column.", "b", "option B: adds a column"),
+        ("Two options: a file lock or an advisory lock. Which one do you want?", "the file lock", "file lock"),
+        ("Which colour should the badge use?", "teal", "teal (asked: Which colour should the badge use?)"),
+    ],
+)
+def test_an_answer_to_the_agents_question_is_a_decision(question: str, answer: str, decision: str) -> None:
+    assert talk((AGENT, question), (USER, answer))["decisions"] == [decision]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Shall I keep the old column?", "No."),
+        ("I suggest that we split the module in two.", "rather not"),
+        ("Do you have any other questions, or would you like to explore another example?", "Yes"),
+        ("Shall I run the tests now?", "yes"),
+        ("Which colour should the badge use?", "no idea"),
+        ("Which colour should the badge use?", "Why do you ask?"),
+        ("The list is sorted.", "Good."),
+    ],
+)
+def test_a_refusal_small_talk_and_a_step_of_the_moment_are_no_decisions(question: str, answer: str) -> None:
+    assert not talk((AGENT, question), (USER, answer))["decisions"]
+
+
+def test_an_offer_is_answered_by_the_next_message_alone() -> None:
+    talked = talk(
+        (AGENT, "Shall I keep the old column?"), (USER, "What is in it?"), (AGENT, "Names."), (USER, "Yes.")
+    )
+    assert not talked["decisions"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "section", "stands"),
+    [
+        ("The quota is 40 GB.", "The quota is 60 GB.", "notes", ["The quota is 60 GB"]),
+        (
+            "The review date is 3 March.",
+            "They moved the review to 17 March.",
+            "notes",
+            ["They moved the review to 17 March"],
+        ),
+        (
+            "Report all times in UTC.",
+            "For invoices, show times in Pacific time.",
+            "constraints",
+            ["For invoices, show times in Pacific time"],
+        ),
+        (
+            "I like long names.",
+            "I don't want long names anymore.",
+            "preferences",
+            [],
+        ),
+        ("Never push to main.", "Always push to main.", "constraints", ["Always push to main"]),
+        ("I'm on branch fix/a-1.", "I've switched to branch fix/b-2.", "notes", ["I've switched to branch fix/b-2"]),
+    ],
+)
+def test_a_later_statement_ends_the_one_that_it_contradicts(first, second, section, stands) -> None:
+    assert talk((USER, first), (USER, second))[section] == stands
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The port of billing is 9000.", "The port of search is 9200."),
+        ("Images must stay under 200 KB.", "The bundle must stay under 300 KB."),
+        ("The primary region is eu-north-1.", "The backup region is us-west-2."),
+    ],
+)
+def test_another_thing_with_a_value_of_the_same_kind_stays(first: str, second: str) -> None:
+    assert sum(len(items) for items in talk((USER, first), (USER, second)).values()) == 2
+
+
+def test_an_exception_for_one_case_leaves_the_rule_marked() -> None:
+    with Hud.in_memory() as hud:
+        session = hud.session("s", project="/work/shop")
+        for number, text in enumerate(("Never rename a column.", "For this ticket you may rename the column.")):
+            session.ingest([{"id": f"m{number}", "role": "user", "text": text, "time": 1_795_000_000_000 + number}])
+        (rule,) = session.state.constraints
+        assert rule.suspended and rule.doubt == "For this ticket you may rename the column."
+        frame = session.frame(used_tokens=1000, limit_tokens=200_000)
+        assert "Never rename a column (derived, but: For this ticket you may rename the column.)" in frame.base
+
+
+def test_what_seems_to_be_over_is_marked_and_leaves() -> None:
+    with Hud.in_memory() as hud:
+        session = hud.session("s", project="/work/shop")
+        for number, text in enumerate(("Let's keep Travis for the builds.", "Travis is gone since Monday.")):
+            session.ingest([{"id": f"m{number}", "role": "user", "text": text, "time": 1_795_000_000_000 + number}])
+        (decision,) = session.state.decisions
+        assert decision.doubt == "Travis is gone since Monday."
+        assert (
+            "Travis"
+            not in session.frame(used_tokens=1000, limit_tokens=200_000)
+            .base.partition("# Task")[2]
+            .partition("## ")[2]
+        )
+
+
+def test_the_log_has_the_sentence_and_what_it_was_taken_for() -> None:
+    with Hud.in_memory() as hud:
+        session = hud.session("s", project="/work/shop")
+        text = "Well, I prefer small commits, can you split this one?"
+        session.ingest([{"id": "m1", "role": "user", "text": text, "time": 1_795_000_000_000}])
+        (event,) = [event for event in session.events() if event.type == "preference.add"]
+        assert (event.payload.text, event.payload.sentence, event.payload.form) == (
+            "small commits",
+            text,
+            "preference",
+        )
+
+
+def test_plain_words_can_be_left_alone_while_tools_are_still_read() -> None:
+    settings = Settings(extraction=ExtractionSettings(plain_words=False))
+    with Hud.in_memory(settings=settings) as hud:
+        session = hud.session("s", project="/work/shop")
+        call = {"id": "c1", "tool": "read", "arguments": {"filePath": "/work/shop/a.py"}, "output": "x = 1"}
+        session.ingest(
+            [
+                {"id": "m1", "role": "user", "text": "Never push to main. I prefer tabs.", "time": 1_795_000_000_000},
+                {
+                    "id": "m2",
+                    "role": "assistant",
+                    "text": "Let's go with Redis.",
+                    "time": 1_795_000_060_000,
+                    "tool_calls": [call],
+                },
+            ]
+        )
+        state = session.state
+        assert not (state.constraints or state.preferences or state.decisions or state.notes)
+        assert [file.path for file in state.files.active] == ["a.py"]
+
+
+def test_what_a_message_told_goes_when_it_is_taken_back() -> None:
+    with Hud.in_memory() as hud:
+        session = hud.session("s", project="/work/shop")
+        first = {
+            "id": "m1",
+            "role": "user",
+            "text": "I prefer tabs. The port of staging is 8100.",
+            "time": 1_795_000_000_000,
+        }
+        session.ingest([first])
+        assert session.state.preferences and session.state.notes
+        session.ingest([{"id": "m2", "role": "assistant", "text": "Noted.", "time": 1_795_000_060_000}])
+        session.frame(
+            used_tokens=1000,
+            limit_tokens=200_000,
+            transcript=[("user:1795000000000:", "user"), ("assistant:1795000060000:", "assistant")],
+        )
+        assert session.state.preferences and session.state.notes, "nobody took it back"
