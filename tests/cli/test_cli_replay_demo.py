@@ -65,7 +65,7 @@ def test_replay_prints_frames(hudkit: Run) -> None:
         (("/nowhere/opencode.db",), "/nowhere/opencode.db"),
         ((__file__,), "test_cli_replay_demo.py"),
         ((Path(__file__).parent,), "directory"),
-        ((), "FILE"),
+        ((), "Name one: `hudkit replay ~/.claude/projects`"),
     ],
 )
 def test_what_replay_cannot_do(hudkit: Run, argv: tuple[object, ...], words: str) -> None:

@@ -111,7 +111,7 @@ def test_the_commands_that_a_replay_shows_can_be_run(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("--db", "nothing.db"), "there is no log at"),
-        (("--replay", "nothing.db"), "cannot be opened"),
+        (("--replay", "nothing.db"), "there is nothing at nothing.db"),
         (("--demo", "--host", "0.0.0.0"), "other machines"),
         (("--demo", "--port", "70000"), "is not a port"),
     ],

@@ -155,7 +155,7 @@ def test_what_an_older_history_does_not_have_is_taken_back(
     one = agent.run_sync("One", conversation_id="c1").all_messages()
     two = agent.run_sync("Two", message_history=one).all_messages()
     agent.run_sync("Three", message_history=two)
-    assert script.text().count("by another") == 1
+    assert "by another" in script.text()
     agent.run_sync("Another two", message_history=one)
     assert "by another" not in script.text() and "Two" not in texts(script.sent[-1][0])
 

@@ -23,9 +23,11 @@ TablePath = tuple[str, ...]
 _SAFELY = "is written in a way that cannot be edited safely"
 _HEADER = re.compile(r"[ \t]*\[")
 _TOKEN = re.compile(
-    r"""#[^\n]*|"{3}(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[\[\]{}\n]""", re.S
+    r"""#[^\n]*|"{3}(?:\\.?|[^\\])*?(?:"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|[\[\]{}\n]""",
+    re.S,
 )
-"""What of TOML tells where a statement ends: comments, texts, what opens or closes a list or table, a line's end."""
+"""What of TOML tells where a statement ends: comments, texts, what opens or closes a list or table, a line's end.
+A text without an end goes on to where it could have one, so that each letter is read once."""
 
 
 def parse_toml(text: str, where: Path, wrong: str = "") -> dict[str, Any]:

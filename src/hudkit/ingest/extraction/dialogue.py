@@ -64,9 +64,9 @@ _PROPOSES = re.compile(
 )
 _OPTIONS = re.compile(r"(?i)\b(?:option |variant |plan )(?P<name>[a-d1-4])\b[:,)]? (?P<what>[^,;.]+)")
 _LETTERED = re.compile(r"(?i)^\(?(?P<name>[a-d1-4])[).:] (?P<what>.+)$")
-_EITHER = re.compile(
-    r"(?i)(?P<head>.*?)\b(?P<first>[\w.+/'-]+(?: [\w.+/'-]+){0,3}?),? or (?:rather |maybe |just |with |in |to |as )?(?P<second>(?:an? |the )?[\w.+/'-]+(?: [\w.+/'-]+){0,3})(?P<tail>[^?]*)\?$"
-)
+_OR = re.compile(r"(?i),? or (?:rather |maybe |just |with |in |to |as )?")
+_NAME = re.compile(r"(?i)(?:an? |the )?[\w.+/'-]+(?: [\w.+/'-]+){0,3}")
+_RUN = re.compile(r"[\w.+/'-]*")
 _EITHER_OR = re.compile(
     r"(?i)^either (?:we |i )?(?P<lead>(?:\w+ ){0,3}?)(?P<first>(?:(?:on|in|with|by|as|at|to) )?(?:the |an? )?[\w.+-]+) or (?P<second>(?:(?:on|in|with|by|as|at|to) )?(?:the |an? )?[\w.+-]+)[.?!]*$"
 )
@@ -151,9 +151,9 @@ def _offer_of(sentence: Sentence) -> Offer:
         return Offer(options=tuple((_bare_name(name), _bare_name(name)) for name in names[:4]))
     asks = _ASKS_LEAVE.match(text)
     if sentence.asks:
-        either = _EITHER.match(text)
+        either = _two_names(text)
         if either and len(text) <= _MAX_OFFER and not _CHAT.search(text):
-            return _either(either, asks)
+            return _either(*either, asks)
     if asks and sentence.asks:
         return _doable(asks["what"], yes_no=True)
     whether = _ASKS_WHETHER.match(text)
@@ -172,11 +172,36 @@ def _offer_of(sentence: Sentence) -> Offer:
     return Offer()
 
 
-def _either(either: re.Match[str], asks: re.Match[str] | None) -> Offer:
+def _two_names(text: str) -> tuple[str, str] | None:
+    """Return what stands on both sides of the first "or" of a question that has words there, at most four on each."""
+    if not text.endswith("?"):
+        return None
+    for between in _OR.finditer(text):
+        after = text[between.end() : -1]
+        second, first = _NAME.match(after), _last_words(text[: between.start()])
+        if first and second and "?" not in after:
+            return first, second[0]
+    return None
+
+
+def _last_words(text: str) -> str:
+    """Return the last four words of a text, or those of them behind a sign that no name has."""
+    words: list[str] = []
+    for word in reversed(text.split(" ")[-4:]):
+        run = _RUN.match(word[::-1])
+        if run is None or not run[0]:
+            break
+        words.append(run[0][::-1])
+        if len(run[0]) < len(word):
+            break
+    return " ".join(reversed(words))
+
+
+def _either(first: str, second: str, asks: re.Match[str] | None) -> Offer:
     """Two names, each with what is done where it is chosen: the question with the other one left out."""
     body = asks["what"].rstrip("?") if asks else ""
     options = []
-    first, second = _bare_name(either["first"]), _bare_name(either["second"])
+    first, second = _bare_name(first), _bare_name(second)
     # The first name is what stands directly before "or": its last words, as many as the second one has.
     length = max(len(second.split()), 1)
     first = " ".join(first.split()[-length:]) if len(first.split()) > length else first

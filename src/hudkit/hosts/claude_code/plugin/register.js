@@ -65,7 +65,7 @@ export function register(on) {
   }
   for (const command of BAKED.commands) {
     on("command.run", { command: command.name }, async ($, e) => show($, await answerCommand($, command, e.args))).catch(
-      async () => ({ text: "the plugin met an error of its own; run: hudkit doctor" }),
+      async () => ({ text: "the plugin met an error of its own; `hudkit doctor` says more" }),
     );
   }
 }
