@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from pathlib import Path
 
 import pytest
 
 from hudkit.transcripts.search import SearchFilters, SearchQuery
+from hudkit.transcripts.search.index_reader import stem_beginning
 from hudkit.transcripts.search.passages import passages
 
 HITS = 10
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +49,20 @@ def test_more_questions_are_answered_than_by_plain_porter(talks, reader, plain, 
     assert len(questions) >= 38
     assert ours >= share(questions, plain) + 0.2
     assert ours >= 0.7
+
+
+def test_every_word_begins_with_the_beginning_of_its_stem():
+    """Passages are searched for the beginnings alone: a word that began otherwise would not be seen."""
+    text = "".join(page.read_text("utf-8") for page in sorted(DOCS.glob("*.md")))
+    words = sorted(set(re.findall(r"[a-z]+", text.lower())))
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE said USING fts5 (word, tokenize = 'porter unicode61')")
+    db.execute("CREATE VIRTUAL TABLE stems USING fts5vocab (said, instance)")
+    db.executemany("INSERT INTO said (rowid, word) VALUES (?, ?)", enumerate(words))
+    stems = db.execute("SELECT doc, term FROM stems").fetchall()
+    assert len(stems) == len(words) > 2_500
+    assert [words[n] for n, stem in stems if not words[n].startswith(stem_beginning(stem))] == []
+    assert sum(len(stem_beginning(stem)) for _, stem in stems) > 0.9 * sum(len(stem) for _, stem in stems)
 
 
 @pytest.mark.parametrize(

@@ -431,33 +431,34 @@ class IndexReader:
 
     def _places(
         self, terms: Sequence[_Term], rows: Sequence[_PassageRow]
-    ) -> tuple[dict[int, _TermPositions], dict[int, int]]:
-        """Where in each passage the stems are, and how many words it has.
+    ) -> tuple[Mapping[int, _TermPositions], Mapping[int, int]]:
+        """Where in each passage the stems are, in words from its beginning, and how many words it has.
 
-        Only words that begin like one of the stems are stemmed: no stemmer changes a word's first letters.
+        A passage is not read word by word: what all words of a stem begin with is looked for, and only the words
+        found there are stemmed.
         """
-        begins = {term.stem[:2] for term in terms}
-        spoken = {row.id: _index_tokens(row.text) for row in rows}
-        inner = {row.id: _index_tokens(row.parts) for row in rows}
-        every = {
-            word
-            for held in (spoken, inner)
-            for row_words in held.values()
-            for word in row_words
-            if word[:2] in begins
-        }
-        self._stems.learn(every)
         stems = {term.stem for term in terms}
-        wanted = {word: stem for word in every if (stem := self._stems.of(word)) in stems}
-        places: dict[int, _TermPositions] = {}
+        beginnings = _distinct_beginnings(stems)
+        found: list[tuple[int, str, str, list[tuple[int, str]]]] = []
+        lengths: dict[int, int] = {}
         for row in rows:
-            positions: dict[tuple[str, str], list[int]] = defaultdict(list)
-            for column, row_words in (("t", spoken[row.id]), ("p", inner[row.id])):
-                for position, word in enumerate(row_words):
-                    if word in wanted:
-                        positions[wanted[word], column].append(position)
-            places[row.id] = positions
-        return places, {id: len(row_words) for id, row_words in spoken.items()}
+            text = _folded(row.text)
+            lengths[row.id] = text.count(" ") + 1
+            found.append((row.id, "t", text, _words_beginning(beginnings, text)))
+            if row.parts:
+                parts = _folded(row.parts)
+                found.append((row.id, "p", parts, _words_beginning(beginnings, parts)))
+        self._stems.learn(word for _, _, _, words in found for _, word in words)
+        places: dict[int, dict[tuple[str, str], list[int]]] = {row.id: {} for row in rows}
+        for id, column, text, words in found:
+            place = read_to = 0
+            for at, word in words:
+                stem = self._stems.of(word)
+                if stem in stems:
+                    place += text.count(" ", read_to, at)
+                    read_to = at
+                    places[id].setdefault((stem, column), []).append(place)
+        return places, lengths
 
     def _with_neighbours(
         self, ranked: list[_RankedPassage], where: str, values: list[object]
@@ -608,7 +609,7 @@ def _relevance(terms: Sequence[_Term], places: _TermPositions, length: int) -> f
 
 
 def _near(a: Sequence[int], b: Sequence[int]) -> bool:
-    return any(0 < abs(y - x) <= NEAR for x in a[:20] for y in b[:20])
+    return any(abs(y - x) <= NEAR for x in a[:20] for y in b[:20])
 
 
 def _passage_weight(role: str, age: float) -> float:
@@ -616,15 +617,54 @@ def _passage_weight(role: str, age: float) -> float:
     return ROLE.get(role, 1.0) * (1 + FRESH * math.exp2(-max(age, 0.0) / HALF_LIFE))
 
 
-_TOKEN = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")
+_SPACE = str.maketrans("\n\t\r", "   ")
 
 
-def _index_tokens(text: str) -> list[str]:
-    """Return the words of a text in order, as the index has them before stemming: lower case, no diacritics."""
-    low = text.lower()
+def _folded(text: str) -> str:
+    """Return a text as the index has it before stemming: lower case, no diacritics; with blanks as its only space."""
+    low = text.lower().translate(_SPACE)
     if not low.isascii():
         low = "".join(char for char in normalize("NFD", low) if not combining(char))
-    return _TOKEN.findall(low)
+    return low
+
+
+def stem_beginning(stem: str) -> str:
+    """Return what every word that Porter's stemmer takes to a stem begins with.
+
+    The stemmer takes endings away, and changes only what stands before them: `y` to `i` (`expiry`, `expiri`), `bil`
+    to `bl` (`sensibility`, `sensibl`), and it may add an `e` (`hoping`, `hope`). So `expiri` gives `expir`.
+    """
+    for ending in ("ble", "bl", "e", "i"):
+        if stem.endswith(ending) and len(stem) > len(ending) + 1:
+            return stem[: -len(ending)] + ("b" if ending[0] == "b" else "")
+    return stem
+
+
+def _distinct_beginnings(stems: Iterable[str]) -> list[str]:
+    """Return the beginnings of stems without those that begin with another one."""
+    beginnings: list[str] = []
+    for beginning in sorted({stem_beginning(stem) for stem in stems}):
+        if not beginnings or not beginning.startswith(beginnings[-1]):
+            beginnings.append(beginning)
+    return beginnings
+
+
+def _words_beginning(beginnings: Iterable[str], text: str) -> list[tuple[int, str]]:
+    """Return the words of a folded text that begin so, with where they stand, in order."""
+    found = []
+    for beginning in beginnings:
+        at = text.find(beginning)
+        while at >= 0:
+            end = at + 1
+            if at == 0 or not text[at - 1].isalnum():
+                word = _WORD.match(text, at)
+                if word is not None:
+                    found.append((at, word.group()))
+                    end = word.end()
+            at = text.find(beginning, end)
+    found.sort()
+    return found
 
 
 def _fts_string(text: str) -> str:
