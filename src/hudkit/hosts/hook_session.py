@@ -189,12 +189,14 @@ class HookSession:
             self._record(batch)
             return self._receipt() if event is HostEvent.SESSION_ENDED else self._nothing_new()
         self._answered_at = read.responses
-        if event is HostEvent.SESSION_RESUMED and self._is_whole(read):
-            self._record(batch)
-            return self._as_it_was(caller)
-        if event is HostEvent.SESSION_RESUMED and self._is_missing_in_prompt(read):
-            # The host sends that prompt again as it is, so that nothing can be put into it any more.
-            caller = replace(caller, base=False)
+        if event is HostEvent.SESSION_RESUMED and self.session.state.epoch.base is not None:
+            first = self._window_bases()[-1]
+            if _is_missing_in_prompt(first, read):
+                # The host sends that prompt again as it is, so that nothing can be put into it any more.
+                caller = replace(caller, base=False)
+            elif self._is_whole(first, read):
+                self._record(batch)
+                return self._as_it_was(first, caller)
         begins = event is HostEvent.SESSION_CLEARED
         if event is HostEvent.WINDOW_COMPACTED:
             self._record(batch)
@@ -372,25 +374,17 @@ class HookSession:
         base = self.session.state.epoch.base
         return base is not None and base.placement == "conversation" and f"{base.epoch}.0" in standing
 
-    def _is_whole(self, read: FollowedTranscript) -> bool:
+    def _is_whole(self, first: FrameBase, read: FollowedTranscript) -> bool:
         """Whether a process goes on with a window whose base is there: in the prompt, which the host sends as it was
-        first made, or among the messages."""
-        base = self.session.state.epoch.base
-        if base is None or self.session.state.epoch.over or self._is_missing_in_prompt(read):
+        first made, or among the messages. `first` is the base that the window began with."""
+        epoch = self.session.state.epoch
+        if epoch.base is None or epoch.over:
             return False
         standing = self._standing(read)
-        return all(f"{each.epoch}.0" in standing for each in (base, self._window_bases()[-1]) if each.anchor)
+        return all(f"{base.epoch}.0" in standing for base in (epoch.base, first) if base.anchor)
 
-    def _is_missing_in_prompt(self, read: FollowedTranscript) -> bool:
-        """Whether the base that the system prompt was to have came too late for it."""
-        if read.prompt_blocks is None or self.session.state.epoch.base is None:
-            return False
-        first = self._window_bases()[-1]
-        return not first.anchor and not any(first.text.strip() in block for block in read.prompt_blocks)
-
-    def _as_it_was(self, caller: CallerFacts) -> HookAnswer:
+    def _as_it_was(self, first: FrameBase, caller: CallerFacts) -> HookAnswer:
         """The answer to a process that goes on: nothing new, which comes with the prompt."""
-        first = self._window_bases()[-1]
         self._base_told = self.session.state.epoch.number
         base = first.text if caller.base and first.placement == "kept" else None
         return HookAnswer(base=base, hides_remaining=self._wishes.hides_remaining, epoch=self._base_told)
@@ -466,6 +460,13 @@ class HookSession:
     def _segments(self, read: FollowedTranscript) -> tuple[Segment, ...]:
         """The transcript as it is sent, by the lengths of its messages in characters."""
         return tuple([self._segments_of[id] for id in read.anchors if id in self._segments_of])
+
+
+def _is_missing_in_prompt(first: FrameBase, read: FollowedTranscript) -> bool:
+    """Whether the base that a window's system prompt was to have came too late for it."""
+    if first.anchor or read.prompt_blocks is None:
+        return False
+    return not any(first.text.strip() in block for block in read.prompt_blocks)
 
 
 def _size(part: object) -> int:
