@@ -25,7 +25,7 @@ brings it up to date: it says when an agent calls `hud` and `memory`. `hudkit un
 its former bytes; so does `hudkit uninstall HOST` for every project, where hudkit is installed in no other host."""
 
 HOSTS: Mapping[str, str] = {
-    "claude-code": "Claude Code loads the plugin with its next session.",
+    "claude-code": "Claude Code follows with its next session.",
     "codex": "Start Codex again.",
     "mcp": "The client reads its configuration when it starts.",
     "opencode": "OpenCode reads its configuration when it starts.",
