@@ -102,7 +102,7 @@ def ended_by(text: str, sentence: str, section: str, standing: Sequence[Statemen
     """Return the standing statements that a new one of a section ends, by its value or by saying the opposite."""
     values, subject = values_by_kind(text), about(text)
     changes = bool(_CHANGE.search(sentence))
-    others = [one for one in standing if one.text != text]
+    others = [statement for statement in standing if statement.text != text]
     rejected = _rejected(text, others)
     if rejected is not None:
         return (rejected,)
@@ -110,7 +110,7 @@ def ended_by(text: str, sentence: str, section: str, standing: Sequence[Statemen
     assigns = bool(_ASSIGNS.search(text)) and (not _NOT.search(text) or bool(_LIMITS.search(text)))
     changes = changes and (assigns or not _NOT.search(text) or bool(_REPLACES.search(sentence)))
     for kind, amounts in values.items():
-        rivals = [one for one in others if _other_value(one.text, kind, amounts)]
+        rivals = [statement for statement in others if _other_value(statement.text, kind, amounts)]
         ended = _rival(subject, rivals, kind, section, changes=changes, assigns=assigns)
         if ended is not None:
             return (ended,)
@@ -123,10 +123,15 @@ def _rejected(text: str, standing: Sequence[Statement]) -> Statement | None:
     if match is None:
         return None
     old, chosen = word_stems(match["old"]), word_stems(text[: match.start()])
-    for one in reversed(standing):
-        theirs = word_stems(one.text)
-        if old and old <= theirs and (chosen & theirs - old or len(old) == len(theirs)) and not _NOT.search(one.text):
-            return one
+    for statement in reversed(standing):
+        theirs = word_stems(statement.text)
+        if (
+            old
+            and old <= theirs
+            and (chosen & theirs - old or len(old) == len(theirs))
+            and not _NOT.search(statement.text)
+        ):
+            return statement
     return None
 
 
@@ -145,8 +150,11 @@ def _rival(
 ) -> Statement | None:
     if not rivals:
         return None
-    weights = {stem: log(1 + len(rivals) / (1 + sum(stem in about(one.text) for one in rivals))) for stem in subject}
-    scored = [(sum(weights[stem] for stem in subject & about(one.text)), one) for one in rivals]
+    weights = {
+        stem: log(1 + len(rivals) / (1 + sum(stem in about(statement.text) for statement in rivals)))
+        for stem in subject
+    }
+    scored = [(sum(weights[stem] for stem in subject & about(statement.text)), statement) for statement in rivals]
     scored.sort(key=lambda pair: -pair[0])
     best, rival = scored[0]
     theirs = about(rival.text)
@@ -155,7 +163,7 @@ def _rival(
         return rival
     if changes and best > 0 and (len(scored) == 1 or scored[1][0] < best):
         return rival
-    if kind in _EXCLUSIVE and rival.section == section and len({one.text for one in rivals}) == 1:
+    if kind in _EXCLUSIVE and rival.section == section and len({statement.text for statement in rivals}) == 1:
         return rival
     if kind in _PLACES and changes and len(rivals) == 1:
         return rival
@@ -167,24 +175,24 @@ def _opposite(
 ) -> tuple[Statement, ...]:
     """Those of which the statement says the opposite, or, with a word of change, something else of the same."""
     negative = bool(_NOT.search(text))
-    for one in standing:
-        theirs = about(one.text)
+    for statement in standing:
+        theirs = about(statement.text)
         common = subject & theirs
         smaller = min(len(subject), len(theirs))
         enough = 1 if _DENIES_NOW.search(text) else 2
         if smaller < enough or len(common) < min(2, smaller) or len(common) / smaller < 0.6:
             continue
         # "never push to main" against "always push to main": the same words, one of them denied.
-        if bool(_NOT.search(one.text)) != negative and (
+        if bool(_NOT.search(statement.text)) != negative and (
             changes or len(common) / max(len(subject), len(theirs)) >= _SAME
         ):
-            return (one,)
+            return (statement,)
     if section == "preferences" and changes:
-        for one in reversed(standing):
-            theirs = about(one.text)
+        for statement in reversed(standing):
+            theirs = about(statement.text)
             share = len(subject & theirs) / max(min(len(subject), len(theirs)), 1)
-            if one.section in ("preferences", "constraints") and share >= _SAME_MATTER:
-                return (one,)
+            if statement.section in ("preferences", "constraints") and share >= _SAME_MATTER:
+                return (statement,)
     return ()
 
 
@@ -193,7 +201,7 @@ def doubted_by(sentence: str, standing: Sequence[Statement]) -> Statement | None
     if not _AGAINST.search(sentence):
         return None
     names = frozenset(_NAME.findall(sentence))
-    named = [one for one in standing if names & frozenset(_NAME.findall(one.text))]
+    named = [statement for statement in standing if names & frozenset(_NAME.findall(statement.text))]
     if len(named) == 1 and _ENDS_NAMED.search(sentence):
         return named[0]
     return _nearest(about(sentence), standing, min_share=0.5)
@@ -209,10 +217,10 @@ _ENDS_NAMED = re.compile(
 
 def _nearest(subject: frozenset[str], standing: Sequence[Statement], min_share: float) -> Statement | None:
     best, nearest = 0.0, None
-    for one in standing:
-        theirs = about(one.text)
+    for statement in standing:
+        theirs = about(statement.text)
         common = len(subject & theirs)
         share = common / min(len(subject), len(theirs)) if subject and theirs else 0.0
         if common and share >= min_share and share + common / 100 >= best:
-            best, nearest = share + common / 100, one
+            best, nearest = share + common / 100, statement
     return nearest

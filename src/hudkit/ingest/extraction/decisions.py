@@ -246,9 +246,9 @@ def find_decisions(sentences: Sequence[Sentence], context: DecisionContext) -> t
             context = msgspec.structs.replace(
                 context, standing=(*standing, decision.summary), recent=(), just_before=()
             )
-            said = " ".join(sentence.text.split())
+            line = " ".join(sentence.text.split())
             form = "reversal" if decision.replaces else "decision"
-            decisions.append(msgspec.structs.replace(decision, sentence=said, form=form))
+            decisions.append(msgspec.structs.replace(decision, sentence=line, form=form))
     return tuple(decisions)
 
 

@@ -229,14 +229,18 @@ def _doable(what: str, *, yes_no: bool) -> Offer:
 
 
 def _lettered_options(sentences: Sequence[Sentence]) -> tuple[tuple[str, str], ...]:
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for sentence in sentences:
         for match in _OPTIONS.finditer(sentence.text):
-            found[match["name"].casefold()] = match["what"].strip()
+            options[match["name"].casefold()] = match["what"].strip()
         lettered = _LETTERED.match(sentence.text)
         if lettered:
-            found[lettered["name"].casefold()] = lettered["what"].strip(" .")
-    return tuple(found.items()) if len(found) > 1 and all(len(what) <= _MAX_OFFER for what in found.values()) else ()
+            options[lettered["name"].casefold()] = lettered["what"].strip(" .")
+    return (
+        tuple(options.items())
+        if len(options) > 1 and all(len(what) <= _MAX_OFFER for what in options.values())
+        else ()
+    )
 
 
 def _bare_name(name: str) -> str:

@@ -68,9 +68,9 @@ class KnownStatements(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def without(self, gone: Iterable[Statement]) -> KnownStatements:
         """Return what stands when some of it is over."""
-        left = [one for one in self.statements() if one not in set(gone)]
+        left = [statement for statement in self.statements() if statement not in set(gone)]
         rules, preferences, decisions, facts = (
-            tuple(one.text for one in left if one.section == section) for section in SECTIONS
+            tuple(statement.text for statement in left if statement.section == section) for section in SECTIONS
         )
         return msgspec.structs.replace(self, rules=rules, preferences=preferences, decisions=decisions, facts=facts)
 
@@ -116,7 +116,7 @@ def extract(message: str, standing: KnownStatements, *, by_agent: bool = False) 
 
 def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tuple[Extracted, KnownStatements]:
     """An agent announces decisions, and offers; the rules are the user's."""
-    step = _Step(sentences, standing)
+    step = _Extraction(sentences, standing)
     step.decide(sentences, by_agent=True)
     decided = [Statement("decisions", text) for text in standing.decisions]
     for sentence in sentences[-_MAX_COMPARED:]:
@@ -126,7 +126,7 @@ def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tup
 
 
 def _of_user(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tuple[Extracted, KnownStatements]:
-    step = _Step(sentences, standing)
+    step = _Extraction(sentences, standing)
     step.answer(find_answer(sentences, standing.offer))
     step.suspend()
     step.withdraw_rules()
@@ -146,7 +146,7 @@ def _of_user(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tupl
     return step.result(Offer())
 
 
-class _Step:
+class _Extraction:
     """The working copy of one message; it lives no longer than the call that made it."""
 
     def __init__(self, sentences: tuple[Sentence, ...], standing: KnownStatements) -> None:
@@ -168,9 +168,9 @@ class _Step:
         """Return what stands and is not said in this message: what it says again, it does not end."""
         message = " ".join(map(_line, self.sentences)).casefold()
         return tuple(
-            one
-            for one in self.standing.statements()
-            if one.text.casefold() not in message or len(one.text.split()) < _MIN_SAID_AGAIN
+            statement
+            for statement in self.standing.statements()
+            if statement.text.casefold() not in message or len(statement.text.split()) < _MIN_SAID_AGAIN
         )
 
     def rest(self) -> tuple[Sentence, ...]:
@@ -194,8 +194,8 @@ class _Step:
         """Add what an answer to the agent's offer decides."""
         self.used.update(range(answer.used))
         if answer.summary:
-            said = _line(self.sentences[0])
-            self._decisions = (AnnouncedDecision(_cut(answer.summary), sentence=said, form=answer.form),)
+            line = _line(self.sentences[0])
+            self._decisions = (AnnouncedDecision(_cut(answer.summary), sentence=line, form=answer.form),)
 
     def suspend(self) -> None:
         """Set aside what a sentence excepts one case from."""
@@ -216,33 +216,37 @@ class _Step:
 
     def withdraw_others(self) -> None:
         """End what else sentences take back that announce nothing themselves."""
-        others = [one for one in self.others if one.section != "constraints"]
-        said = {decision.sentence for decision in self._decisions} | {rule.sentence for rule in self._stated}
+        others = [statement for statement in self.others if statement.section != "constraints"]
+        stated_lines = {decision.sentence for decision in self._decisions} | {rule.sentence for rule in self._stated}
         for index, sentence in self._unread():
-            if _line(sentence) in said:
+            if _line(sentence) in stated_lines:
                 continue
-            for text in _withdrawn(sentence, [one.text for one in others]):
-                self._end(next(one for one in others if one.text == text), sentence)
+            for text in _withdrawn(sentence, [statement.text for statement in others]):
+                self._end(next(statement for statement in others if statement.text == text), sentence)
                 self.used.add(index)
 
     def hear_preferences(self) -> None:
         """Add the preferences that stand not yet."""
-        found = find_preferences(self.sentences)
-        for preference in found if len(found) <= _MAX_STATEMENTS else ():
+        preferences = find_preferences(self.sentences)
+        for preference in preferences if len(preferences) <= _MAX_STATEMENTS else ():
             if preference.index in self.used:
                 continue
             self.used.add(preference.index)
-            known = (*self.standing.preferences, *self.standing.rules, *(one.text for one in self._preferences))
-            if not any(_same_rule(preference.text, text) for text in known):
-                said = _line(self.sentences[preference.index])
-                self._preferences.append(Heard(preference.text, said, "preference"))
+            standing_texts = (
+                *self.standing.preferences,
+                *self.standing.rules,
+                *(statement.text for statement in self._preferences),
+            )
+            if not any(_same_rule(preference.text, text) for text in standing_texts):
+                line = _line(self.sentences[preference.index])
+                self._preferences.append(Heard(preference.text, line, "preference"))
 
     def hear_rules(self) -> None:
         """Add the rules that stand not yet."""
         left = tuple(sentence for _, sentence in self._unread())
         self._stated = find_rules(left)
-        known = [rule for rule in self.standing.rules if rule not in self._withdrawn]
-        self._rules = _new_rules(self._stated, [*known, *self.standing.preferences])
+        standing_rules = [rule for rule in self.standing.rules if rule not in self._withdrawn]
+        self._rules = _new_rules(self._stated, [*standing_rules, *self.standing.preferences])
 
     def decide(self, sentences: tuple[Sentence, ...], *, by_agent: bool = False) -> None:
         """Add the decisions that these sentences announce."""
@@ -262,18 +266,18 @@ class _Step:
 
     def hear_facts(self) -> None:
         """Add the facts that stand not yet, of the sentences that state nothing else."""
-        said = {decision.sentence for decision in self._decisions} | {rule.sentence for rule in self._stated}
+        stated_lines = {decision.sentence for decision in self._decisions} | {rule.sentence for rule in self._stated}
         # A rule that was told together with the sentence before it has that, too.
         rules = " ".join(rule.text for rule in self._stated)
         taken = {
             index
             for index, sentence in enumerate(self.sentences)
-            if _line(sentence) in said or _line(sentence).rstrip(" .!;") in rules
+            if _line(sentence) in stated_lines or _line(sentence).rstrip(" .!;") in rules
         } | self.used
-        known = [normalized_text(text) for text in self.standing.facts]
+        standing_facts = [normalized_text(text) for text in self.standing.facts]
         for fact in find_facts(self.sentences, frozenset(taken)):
             self.used.update(fact.indices)
-            if normalized_text(fact.text) not in known:
+            if normalized_text(fact.text) not in standing_facts:
                 self._facts.append(Heard(fact.text, _line(self.sentences[fact.indices[0]]), "fact"))
 
     def end_what_is_contradicted(self) -> None:
@@ -287,14 +291,16 @@ class _Step:
         gone = {(ended.section, ended.text) for ended in self._ended if not ended.doubt}
         gone |= {("constraints", text) for text in self._withdrawn}
         gone |= {("decisions", text) for decision in self._decisions for text in decision.replaces}
-        standing = [one for one in self.others if (one.section, one.text) not in gone]
-        for section, text, said in new:
-            for one in ended_by(text, said, section, standing):
-                standing.remove(one)
-                if section == one.section == "decisions":
-                    self._decisions = tuple(_replacing(decision, text, one.text) for decision in self._decisions)
+        standing = [statement for statement in self.others if (statement.section, statement.text) not in gone]
+        for section, text, line in new:
+            for statement in ended_by(text, line, section, standing):
+                standing.remove(statement)
+                if section == statement.section == "decisions":
+                    self._decisions = tuple(
+                        _replacing(decision, text, statement.text) for decision in self._decisions
+                    )
                 else:
-                    self._ended.append(Ended(one.section, one.text, said))
+                    self._ended.append(Ended(statement.section, statement.text, line))
 
     def hear_updates(self) -> None:
         """Add what gives a standing statement another value in words that state nothing themselves: "two are enough"."""
@@ -303,8 +309,8 @@ class _Step:
             if self._is_said(sentence) or not _may_correct(sentence) or not find_values(text):
                 continue
             standing = self._standing_now()
-            for one in ended_by(text, sentence.bare, "", standing):
-                self._replace(one, text, sentence)
+            for statement in ended_by(text, sentence.bare, "", standing):
+                self._replace(statement, text, sentence)
                 self.used.add(index)
 
     def hear_corrections(self) -> None:
@@ -314,13 +320,15 @@ class _Step:
                 continue
             text = _line(sentence).rstrip(" .!")
             standing = self._standing_now()
-            latest = [one for one in standing if (one.section, one.text) in self.standing.latest]
+            latest = [
+                statement for statement in standing if (statement.section, statement.text) in self.standing.latest
+            ]
             swapped = _NOT_BUT.match(text)
             if swapped:
                 old = about(swapped["old"])
-                for one in standing:
-                    if old and old <= about(one.text):
-                        self._replace(one, swapped["new"].strip(), sentence)
+                for statement in standing:
+                    if old and old <= about(statement.text):
+                        self._replace(statement, swapped["new"].strip(), sentence)
                         self.used.add(index)
                         break
                 continue
@@ -342,7 +350,7 @@ class _Step:
         gone = {(ended.section, ended.text) for ended in self._ended if not ended.doubt}
         gone |= {("constraints", text) for text in self._withdrawn}
         gone |= {("decisions", text) for decision in self._decisions for text in decision.replaces}
-        return [one for one in self.others if (one.section, one.text) not in gone]
+        return [statement for statement in self.others if (statement.section, statement.text) not in gone]
 
     def _is_said(self, sentence: Sentence) -> bool:
         """Whether a sentence states something already."""
@@ -350,18 +358,21 @@ class _Step:
         stated = [decision.sentence for decision in self._decisions] + [rule.sentence for rule in self._stated]
         return text in stated or text in [heard.sentence for heard in (*self._preferences, *self._facts)]
 
-    def _replace(self, one: Statement, text: str, sentence: Sentence) -> None:
-        said = _line(sentence)
-        if one.section == "decisions":
-            self._decisions = (*self._decisions, AnnouncedDecision(_cut(text), (one.text,), "", said, "correction"))
+    def _replace(self, statement: Statement, text: str, sentence: Sentence) -> None:
+        line = _line(sentence)
+        if statement.section == "decisions":
+            self._decisions = (
+                *self._decisions,
+                AnnouncedDecision(_cut(text), (statement.text,), "", line, "correction"),
+            )
             return
-        self._ended.append(Ended(one.section, one.text, said))
-        if one.section == "constraints":
-            self._rules = (*self._rules, StatedRule(text, "", said, "correction"))
-        elif one.section == "preferences":
-            self._preferences.append(Heard(text, said, "correction"))
+        self._ended.append(Ended(statement.section, statement.text, line))
+        if statement.section == "constraints":
+            self._rules = (*self._rules, StatedRule(text, "", line, "correction"))
+        elif statement.section == "preferences":
+            self._preferences.append(Heard(text, line, "correction"))
         else:
-            self._facts.append(Heard(text, said, "correction"))
+            self._facts.append(Heard(text, line, "correction"))
 
     def doubt(self, sentence: Sentence, standing: Sequence[Statement]) -> None:
         """Mark the standing statement against which a sentence seems to speak."""
@@ -369,10 +380,14 @@ class _Step:
             return
         gone = {(ended.section, ended.text) for ended in self._ended}
         gone |= {("decisions", text) for decision in self._decisions for text in decision.replaces}
-        left = [one for one in standing if (one.section, one.text) not in gone and one.text not in self._withdrawn]
-        one = doubted_by(sentence.bare, left)
-        if one is not None:
-            self._end(one, sentence, doubt=True)
+        left = [
+            statement
+            for statement in standing
+            if (statement.section, statement.text) not in gone and statement.text not in self._withdrawn
+        ]
+        statement = doubted_by(sentence.bare, left)
+        if statement is not None:
+            self._end(statement, sentence, doubt=True)
 
     def result(self, offer: Offer) -> tuple[Extracted, KnownStatements]:
         """Return what was found, and what stands now."""
@@ -392,7 +407,7 @@ class _Step:
             offer=offer,
             latest=self._latest(),
         )
-        found = Extracted(
+        extracted = Extracted(
             tuple(self._withdrawn),
             self._rules,
             self._decisions,
@@ -400,7 +415,7 @@ class _Step:
             tuple(self._facts),
             tuple(self._ended),
         )
-        return found, after
+        return extracted, after
 
     def _latest(self) -> tuple[tuple[str, str], ...]:
         """What this message stated; where it stated nothing, what the one before did."""
@@ -415,8 +430,8 @@ class _Step:
     def _unread(self) -> list[tuple[int, Sentence]]:
         return [(index, sentence) for index, sentence in enumerate(self.sentences) if index not in self.used]
 
-    def _end(self, one: Statement, sentence: Sentence, *, doubt: bool = False, suspended: bool = False) -> None:
-        self._ended.append(Ended(one.section, one.text, _line(sentence), doubt, suspended))
+    def _end(self, statement: Statement, sentence: Sentence, *, doubt: bool = False, suspended: bool = False) -> None:
+        self._ended.append(Ended(statement.section, statement.text, _line(sentence), doubt, suspended))
 
 
 _MAX_COMPARED = 40

@@ -459,8 +459,8 @@ def find_rules(sentences: tuple[Sentence, ...]) -> tuple[StatedRule, ...]:
             whole = _with_referent(rule.text, before)
             if rules and whole != rule.text and whole.startswith(rules[-1].text):
                 rules.pop()  # the sentence before is in this one
-            said = " ".join(sentence.text.split())
-            rules.append(StatedRule(whole, rule.reason, said, _form_of(rule.text)))
+            line = " ".join(sentence.text.split())
+            rules.append(StatedRule(whole, rule.reason, line, _form_of(rule.text)))
         if _opens_list(sentence):
             headed_block = sentence.block
         elif sentence.asks:

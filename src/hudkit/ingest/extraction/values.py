@@ -93,11 +93,11 @@ class Value(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=_CACHED_TEXTS)
 def find_values(text: str) -> tuple[Value, ...]:
     """Return the values of a text in their order; none lies in another."""
-    found: list[Value] = []
+    values: list[Value] = []
     for value in _candidates(text):
-        if all(value.end <= other.start or value.start >= other.end for other in found):
-            found.append(value)
-    return tuple(sorted(found, key=lambda value: value.start))
+        if all(value.end <= other.start or value.start >= other.end for other in values):
+            values.append(value)
+    return tuple(sorted(values, key=lambda value: value.start))
 
 
 def values_by_kind(text: str) -> dict[str, frozenset[str]]:

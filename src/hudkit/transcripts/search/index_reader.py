@@ -439,24 +439,24 @@ class IndexReader:
         """
         stems = {term.stem for term in terms}
         beginnings = _distinct_beginnings(stems)
-        found: list[tuple[int, str, str, list[tuple[int, str]]]] = []
+        occurrences: list[tuple[int, str, str, list[tuple[int, str]]]] = []
         lengths: dict[int, int] = {}
         for row in rows:
             text = _folded(row.text)
             lengths[row.id] = text.count(" ") + 1
-            found.append((row.id, "t", text, _words_beginning(beginnings, text)))
+            occurrences.append((row.id, "t", text, _words_beginning(beginnings, text)))
             if row.parts:
                 parts = _folded(row.parts)
-                found.append((row.id, "p", parts, _words_beginning(beginnings, parts)))
-        self._stems.learn(word for _, _, _, words in found for _, word in words)
+                occurrences.append((row.id, "p", parts, _words_beginning(beginnings, parts)))
+        self._stems.learn(word for _, _, _, words in occurrences for _, word in words)
         places: dict[int, dict[tuple[str, str], list[int]]] = {row.id: {} for row in rows}
-        for id, column, text, words in found:
+        for id, column, text, words in occurrences:
             place = read_to = 0
-            for at, word in words:
+            for start, word in words:
                 stem = self._stems.of(word)
                 if stem in stems:
-                    place += text.count(" ", read_to, at)
-                    read_to = at
+                    place += text.count(" ", read_to, start)
+                    read_to = start
                     places[id].setdefault((stem, column), []).append(place)
         return places, lengths
 
@@ -652,19 +652,19 @@ def _distinct_beginnings(stems: Iterable[str]) -> list[str]:
 
 def _words_beginning(beginnings: Iterable[str], text: str) -> list[tuple[int, str]]:
     """Return the words of a folded text that begin so, with where they stand, in order."""
-    found = []
+    words = []
     for beginning in beginnings:
-        at = text.find(beginning)
-        while at >= 0:
-            end = at + 1
-            if at == 0 or not text[at - 1].isalnum():
-                word = _WORD.match(text, at)
+        start = text.find(beginning)
+        while start >= 0:
+            end = start + 1
+            if start == 0 or not text[start - 1].isalnum():
+                word = _WORD.match(text, start)
                 if word is not None:
-                    found.append((at, word.group()))
+                    words.append((start, word.group()))
                     end = word.end()
-            at = text.find(beginning, end)
-    found.sort()
-    return found
+            start = text.find(beginning, end)
+    words.sort()
+    return words
 
 
 def _fts_string(text: str) -> str:
