@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import socket
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from claude_host import ClaudeCode, Data, bash, hud, uses
 
-import hudkit
+from daemon_stand_in import BROKEN, http, late, sends, silent, stand_in
 from hudkit.daemon import client
-from hudkit.hosts.wire import VERSION_HEADER
 from hudkit.models.scripted_answers import says
 from hudkit.testing.assertions import prefix_breaks
 from hudkit.testing.model_server import ScriptedModel
@@ -27,76 +23,6 @@ Claudes = Callable[..., ClaudeCode]
 BASE = "Your HUD outlives compaction."
 NEVER = "/bin/false"
 """An interpreter that starts no daemon."""
-
-
-@contextmanager
-def in_its_place(path: Path, answer: Callable[[bytes], bytes | None]) -> Iterator[list[bytes]]:
-    """Something else on the daemon's socket: what it is asked is answered so; `None` hangs until the end."""
-    asked: list[bytes] = []
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(path))
-    listener.listen(32)
-    over = threading.Event()
-
-    def serve(connection: socket.socket) -> None:
-        with connection, suppress(OSError):
-            request = whole_request(connection)
-            asked.append(request)
-            answered = answer(request)
-            if answered is None:
-                over.wait()
-            else:
-                connection.sendall(answered)
-
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield asked
-    finally:
-        over.set()
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        path.unlink(missing_ok=True)
-
-
-def whole_request(connection: socket.socket) -> bytes:
-    """What is sent over a connection, up to the length that it says."""
-    request = b""
-    while chunk := connection.recv(1 << 20):
-        request += chunk
-        head, end, body = request.partition(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
-        if end and len(body) >= (int(length[1]) if length else 0):
-            break
-    return request
-
-
-class LateAnswers:
-    """The answers of a real daemon, each sent when the next question comes: who asked has given it up by then."""
-
-    def __init__(self, daemon: Path) -> None:
-        self._daemon = daemon
-        self._next_question = threading.Event()
-
-    def __call__(self, request: bytes) -> bytes:
-        self._next_question.set()
-        self._next_question = mine = threading.Event()
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(self._daemon))
-            connection.sendall(request.replace(b"\r\n", b"\r\nconnection: close\r\n", 1))
-            answer = b"".join(iter(lambda: connection.recv(1 << 20), b""))
-        mine.wait(60)
-        return answer
-
-
-def http(body: bytes, status: str = "200 OK", version: str = hudkit.__version__) -> bytes:
-    head = f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\n{VERSION_HEADER}: {version}\r\n"
-    return f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body
 
 
 def three_steps(model: ScriptedModel) -> None:
@@ -127,7 +53,7 @@ def test_without_a_daemon_the_calls_go_out_and_the_base_comes_with_the_next_chan
 def test_a_daemon_that_hangs_is_not_waited_for(claude: Claudes, model: ScriptedModel, data: Data) -> None:
     """All is over while each question still waits for its answer; after two the daemon is not asked any more."""
     plugin = data.write_plugin(patient=False, python=NEVER)
-    with in_its_place(data.socket, lambda _: None) as asked:
+    with stand_in(data.socket, silent) as asked:
         session = claude(plugin=plugin)
         three_steps(model)
         assert session.say("Please begin.") == "done"
@@ -142,7 +68,7 @@ def test_an_answer_that_comes_too_late_is_none_and_is_given_again(
 ) -> None:
     slow = data.folder / "slow" / "d.sock"
     client.ensure_running(slow, db=data.db)
-    with in_its_place(data.socket, LateAnswers(slow)) as asked:
+    with stand_in(data.socket, late(slow)) as asked:
         session = claude(plugin=data.write_plugin(patient=False, python=NEVER))
         three_steps(model)
         assert session.say("Please begin. Never touch legacy/.") == "done"
@@ -160,12 +86,12 @@ def test_an_answer_that_comes_too_late_is_none_and_is_given_again(
 LIES = {
     "no HTTP": b"I am no daemon\n",
     "no JSON": http(b"<html>"),
-    "a list": http(b"[1, 2]"),
-    "other types": http(json.dumps({"hud": {"base": 7, "line": []}, "hookSpecificOutput": "x"}).encode()),
-    "other fields": http(json.dumps({"hookSpecificOutput": {"additionalContext": {"a": 1}}}).encode()),
-    "null": http(b"null"),
-    "an error": http(b'{"error": {}}', status="500 Internal Server Error"),
-    "very long": http(json.dumps({"hud": {"base": "x" * 300_000}}).encode()),
+    "a list": http([1, 2]),
+    "other types": http({"hud": {"base": 7, "line": []}, "hookSpecificOutput": "x"}),
+    "other fields": http({"hookSpecificOutput": {"additionalContext": {"a": 1}}}),
+    "null": http(None),
+    "an error": http({"error": {}}, BROKEN),
+    "very long": http({"hud": {"base": "x" * 300_000}}),
 }
 
 
@@ -173,11 +99,11 @@ def test_what_is_no_answer_is_none(claude: Claudes, model: ScriptedModel, data: 
     lies = list(LIES.values())
     told: list[int] = []
 
-    def lie(_: bytes) -> bytes:
+    def lie(connection: socket.socket, _: bytes) -> None:
         told.append(1)
-        return lies[len(told) % len(lies)]
+        connection.sendall(lies[len(told) % len(lies)])
 
-    with in_its_place(data.socket, lie):
+    with stand_in(data.socket, lie):
         session = claude(plugin=data.write_plugin(patient=False, python=NEVER))
         for number in range(3):
             three_steps(model)
@@ -198,7 +124,7 @@ def test_a_daemon_of_another_version(
     starter = tmp_path / "python"
     starter.write_text(f'#!/bin/sh\necho "$@" >> {started}\n')
     starter.chmod(0o755)
-    with in_its_place(data.socket, lambda _: http(b"{}", status=status, version=version)):
+    with stand_in(data.socket, sends(http({}, status, version))):
         session = claude(plugin=data.write_plugin(patient=False, python=str(starter)))
         three_steps(model)
         assert session.say("Please begin.") == "done"

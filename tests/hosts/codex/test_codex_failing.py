@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from codex_host import Codex, end_daemon
 
 from conftest import Codexes
+from daemon_stand_in import BROKEN, Answer, http, late, sends, silent, stand_in
 from hudkit import __version__
+from hudkit.daemon import client
 from hudkit.daemon.client import greet
-from hudkit.daemon.socket_path import acquire_lock
 from hudkit.hosts.codex import codex_install
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import ScriptedCall, says, uses
@@ -27,8 +24,6 @@ from waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.hosts]
 
-Answer = Callable[[socket.socket], None]
-
 
 @pytest.fixture(autouse=True)
 def _in_time(codex: Codexes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,29 +31,15 @@ def _in_time(codex: Codexes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HUDKIT_HOOK_PATIENCE", "1")
 
 
-def http(body: object, status: str = "200 OK", version: str = __version__) -> bytes:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return f"HTTP/1.1 {status}\r\nhudkit-version: {version}\r\n\r\n".encode() + content
-
-
 def told(event: object, text: object) -> dict[str, object]:
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
-def sends(body: bytes) -> Answer:
-    return lambda connection: connection.sendall(body)
-
-
-def endless(connection: socket.socket) -> None:
-    connection.sendall(http(b'{"x": "'))
+def endless(connection: socket.socket, _: bytes) -> None:
+    head, _, _ = http({}).partition(b"content-length")
+    connection.sendall(head + b'\r\n{"x": "')
     while True:
         connection.sendall(b"x" * 65_536)
-
-
-def silent(connection: socket.socket) -> None:
-    """Holds the connection until the other end gives up."""
-    while connection.recv(65_536):
-        pass
 
 
 LIES: dict[str, Answer] = {
@@ -69,45 +50,10 @@ LIES: dict[str, Answer] = {
     "sends a list": sends(http([1])),
     "sends a number": sends(http(told("SessionStart", 7))),
     "means another event": sends(http(told("SomethingElse", "LIE"))),
-    "is broken": sends(http({"error": "x"}, "500 Internal Server Error")),
+    "is broken": sends(http({"error": "x"}, BROKEN)),
     "never ends": endless,
     "is newer": sends(http({}, version="99.0.0")),
 }
-
-
-@contextlib.contextmanager
-def in_its_place(path: Path, answer: Answer) -> Iterator[list[bytes]]:
-    """Something on the daemon's socket that does this with each question; gives what it was asked."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    asked: list[bytes] = []
-    lock = acquire_lock(path)  # nobody takes its place
-    assert lock is not None
-    os.ftruncate(lock, 0)  # it names no process: this one must not be ended
-
-    def talk(connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
-            asked.append(connection.recv(65_536))
-            answer(connection)
-
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(path))
-        server.listen(64)
-
-        def serve() -> None:
-            while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
-                threading.Thread(target=talk, args=(connection,), daemon=True).start()
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield asked
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join(60)
-    path.unlink()
-    os.close(lock)
 
 
 def bases(chats: list[CapturedRequest]) -> list[int]:
@@ -130,9 +76,9 @@ def test_whatever_is_in_the_daemons_place_the_call_goes_out(
     host.env["HUDKIT_HOOK_PATIENCE"] = "1"
     host.install(start=False)
     model.play(uses(ScriptedCall("hud", {"operation": "notes.add", "text": "x"})), says("done"), says("again"))
-    with in_its_place(host.socket, LIES[lie]) as asked:
+    with stand_in(host.socket, LIES[lie]) as requests:
         done = host.exec("Hello.")
-    assert (done.code, done.words) == (0, "done") and asked
+    assert (done.code, done.words) == (0, "done") and requests
     assert "LIE" not in model.chats[-1].text and bases(model.chats) == [0, 0]
     answer = next(text for role, text in model.chats[-1].messages if role == "tool")
     assert "Added note" not in answer, "nothing is acknowledged"
@@ -140,6 +86,34 @@ def test_whatever_is_in_the_daemons_place_the_call_goes_out(
     assert host.exec("And now?", done.session).words == "again"
     assert bases(model.chats) == [0, 0, 1]
     assert prefix_breaks(model.chats) == []
+
+
+def test_an_answer_that_comes_too_late_is_none_and_is_given_again(
+    codex: Codexes, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The daemon does what it is asked, and says so when nobody listens: the base still comes, once."""
+    host = codex(hud=False)
+    host.env["HUDKIT_HOOK_PATIENCE"] = "1"
+    host.install(start=False)
+    slow = host.folder / "slow" / "d.sock"
+    client.ensure_running(slow, db=host.log)
+    model.play(
+        uses(ScriptedCall("exec_command", {"cmd": "exit 3"})),
+        uses(ScriptedCall("hud", {"operation": "notes.add", "text": "cone 6"})),
+        says("one"),
+        says("two"),
+    )
+    with stand_in(host.socket, late(slow)) as requests:
+        done = host.exec("Hello. Never touch legacy/.")
+    client.stop(slow)
+    assert done.words == "one" and requests and bases(model.chats) == [0, 0, 0]
+    answer = [text for role, text in model.chats[-1].messages if role == "tool"][-1]
+    assert "It is not certain that this was recorded" in answer, "it was, and the agent cannot know"
+    patiently(host, monkeypatch)
+    assert host.exec("And now?", done.session).words == "two"
+    assert bases(model.chats) == [0, 0, 0, 1] and prefix_breaks(model.chats) == []
+    (base,) = kept_bases(model.chats[-1])
+    assert "legacy/" in base and "cone 6" in base, "what was done late was done"
 
 
 def test_a_daemon_that_is_stopped_costs_no_call_and_tells_the_base_when_it_goes_on(
@@ -217,7 +191,7 @@ def test_an_older_daemon_is_replaced(codex: Codexes, model: ScriptedModel, monke
     host = codex(hud=False)
     host.install(start=False)
     model.play(says("one"), says("two"))
-    with in_its_place(host.socket, sends(http(told("SessionStart", "an older base"), version="0.0.1"))):
+    with stand_in(host.socket, sends(http(told("SessionStart", "an older base"), version="0.0.1"))):
         done = host.exec("Hello.")
     assert done.words == "one" and "an older base" in model.chats[0].text
     patiently(host, monkeypatch)
