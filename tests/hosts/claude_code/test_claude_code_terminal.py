@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -44,7 +45,7 @@ def enter(terminal: Tmux, words: str) -> None:
     terminal.type("Enter")
 
 
-def test_one_base_a_command_for_the_person_only_and_the_status_line(
+def test_one_base_a_command_for_the_person_only_the_status_line_and_what_it_cost(
     claude_code_installed: Path, model: ScriptedModel, data: Data, tmp_path: Path
 ) -> None:
     desk = Desk(tmp_path)
@@ -71,7 +72,13 @@ def test_one_base_a_command_for_the_person_only_and_the_status_line(
         enter(terminal, "Go on.")
         terminal.wait("third answer")
         screen = terminal.screen()
+        enter(terminal, "/exit")
+        terminal.wait("of the cost without it, 1 compaction, 4 calls")
+        last_words = terminal.screen()
     assert "Make the shop's total right" in screen, "the status line"
+    assert re.search(
+        r"Resume this session.*\nHUD: × 1\.\d\d of the cost without it, 1 compaction, 4 calls", last_words, re.S
+    )
     assert [chat.text.count(BASE) for chat in model.chats] == [1] * len(model.chats)
     assert all("\n".join(chat.system).count(BASE) == 1 for chat in model.chats)
     last = model.chats[-1]

@@ -13,6 +13,7 @@ const COMPOSE_MS = 800; // and once more when the system prompt is made, some ti
 const SUMMARY_MS = 5_000;
 const TOOL_MS = 5_000;
 const COMMAND_MS = 20_000;
+const LAST_LINE_MS = 300;
 const LARGE = ["tool_response", "tool_input", "tool_calls", "last_assistant_message", "compact_summary", "prompt"];
 
 const LACKS_BASE = { base: true, lacks_base: true };
@@ -27,6 +28,7 @@ const own = {
   window: undefined, // tokens
   tellsRemaining: true, // the host tells the model its remaining tokens,
   hidesTheirs: false, // but its lines are left out
+  isSeen: false, // on a screen
   starting: Promise.resolve(),
 };
 
@@ -37,7 +39,7 @@ export function register(on) {
   on("classic.SubagentStart", withContext).catch(pass);
   on("classic.SubagentStop", told).catch(pass);
   on("classic.PostCompact", told).catch(pass);
-  on("classic.SessionEnd", told).catch(pass);
+  on("classic.SessionEnd", ends).catch(pass);
   on("classic.Stop", async ($, e, next) => {
     void tell($, e); // nobody waits for the answer
     return next(e);
@@ -98,6 +100,7 @@ async function sessionStarts($, e, next) {
 async function composed($, e, next) {
   const [result] = await Promise.all([next(e), own.starting]);
   if (!own.isComposed && own.hook.session_id) {
+    own.isSeen = (await $.session.surfaces().catch(() => [])).length > 0;
     if (!own.base) await askAgain($);
     own.isComposed = true;
     // A process that goes on sends the system prompt of the window's first one, with the base that is in it.
@@ -131,6 +134,18 @@ async function withContext($, e, next) {
 
 async function told($, e, next) {
   const [result] = await Promise.all([next(e), tell($, e)]);
+  return result;
+}
+
+/** A session ends: what it cost is said behind what Claude Code says last, which is when its screen is gone. */
+async function ends($, e, next) {
+  const isLeft = own.isSeen && e.reason !== "clear" && e.reason !== "resume";
+  const [result, answer] = await Promise.all([next(e), tell($, e)]);
+  const line = answer?.hud?.message;
+  if (isLeft && typeof line === "string" && line) {
+    const write = 'printf "%s\\n" "$0" > /dev/tty';
+    await $.process.run(["/bin/sh", "-c", write, line], { timeoutMs: LAST_LINE_MS }).catch(() => undefined);
+  }
   return result;
 }
 
