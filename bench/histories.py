@@ -21,9 +21,8 @@ import msgspec
 from bench.figures import Figure
 from bench.recorded_histories import write_histories
 
-TITLE = "histories: 1,000 recorded sessions of Claude Code and Codex explained"
-
 SESSIONS = int(os.environ.get("HUDKIT_BENCH_SESSIONS", "1000"))
+TITLE = f"histories: {SESSIONS:,} recorded sessions of Claude Code and Codex explained"
 MAX_SECONDS, MAX_MEGABYTES = 60, 500
 
 
