@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from hudkit.cli.demo import unpack_orchard
 from hudkit.errors import OperationError
 from hudkit.log import Origin
 from hudkit.log import payloads as p
+from hudkit.log.stores.memory_log import MemoryLog
 from hudkit.testing.assertions import calls_in
 from hudkit.tokens import count_tokens
 from hudkit.tools import OPERATIONS, reply
@@ -240,6 +242,27 @@ def test_counts_children_comparison_and_window(session, past, main):
     assert "unknown" in said(session, "context").text
     session.frame(used_tokens=50_000, limit_tokens=200_000)
     assert "25 % in use" in said(session, "context").text
+
+
+def test_a_session_of_our_log_alone_has_its_hosts_name_and_what_was_asked_for(tmp_path):
+    nowhere = tmp_path / "nowhere"
+    log = MemoryLog()
+    places = dict.fromkeys(("opencode", "claude", "codex"), nowhere)
+    past = open_past_sessions(tmp_path / "search.db", **places, also=(OwnTranscript(log),))
+    with closing(past), Hud(log, past=past) as hud:
+        asked = p.SessionStart(host="langchain", request="Lower the ramp of the kiln")
+        hud.session("run_1", host="langchain", project=tmp_path).append(asked)
+        session = hud.session("ses_test")
+        listed = said(session, "sessions")
+        (row,) = (cell for cell in cells(listed.text)[1:] if "run_1" in cell[0])
+        assert row[1:4] == ["Lower the ramp of the kiln", "", "langchain"]
+        assert "run_1" in said(session, "sessions", host="langchain").text
+        assert "run_1" in said(session, "sessions", host="hudkit").text
+        assert "run_1" not in said(session, "sessions", host="codex").text
+        # An agent copies what it reads, backticks included.
+        taken = session.call("task.resume", {"session": f"`{row[0]}`"})
+        assert "Lower the ramp of the kiln" in taken.text
+        assert session.state.task.description == "Lower the ramp of the kiln"
 
 
 def test_a_comparison_says_what_was_decided(hud, session, past, main):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hudkit.compose import shorten
 from hudkit.errors import StoreError
-from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, keys_with_id, project_of_key
+from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, host_of_key, keys_with_id, project_of_key
 from hudkit.log.event_log import EventLog
 from hudkit.log.payloads import Payload, ProjectSet, SessionOffer, SharedItem, ShareSync
 from hudkit.sections.project import ProjectFileDefaults
@@ -181,12 +181,8 @@ def _related_key(keys: Iterable[str], session_id: str, key: str) -> str | None:
 
     It is of the same host, best of the same project; `None` where there is none, or several and none of the project.
     """
-    host = _host_of(key)
-    alike = [other for other in keys_with_id(keys, session_id) if _host_of(other) == host]
+    host = host_of_key(key)
+    alike = [other for other in keys_with_id(keys, session_id) if host_of_key(other) == host]
     near = [other for other in alike if project_of_key(other) == project_of_key(key)]
     chosen = near or alike
     return chosen[0] if len(chosen) == 1 else None
-
-
-def _host_of(key: str) -> str:
-    return key.partition("@")[0].rpartition("/")[0]

@@ -29,6 +29,11 @@ def host_id_of_key(key: str) -> str:
     return name.replace("%40", "@").replace("%2F", "/").replace("%25", "%")
 
 
+def host_of_key(key: str) -> str:
+    """Return the host in a key; empty where a session has none."""
+    return key.partition("@")[0].rpartition("/")[0]
+
+
 def project_of_key(key: str) -> str:
     """Return the project in a key; empty where there is none."""
     return key.partition("@")[2]

@@ -35,6 +35,12 @@ class PageArguments(OperationArguments, frozen=True):
 _ALL_ROWS = PageArguments(MAX_ROWS)
 
 
+def copied_id(text: str) -> str:
+    """Return an id as it stands in our answers, where an agent copied it with the marks around it."""
+    id = text.strip().strip("`")
+    return id[1:-1] if len(id) > 2 and id[0] == id[-1] and id[0] in "\"'" else id
+
+
 def id_text(id: str) -> str:
     """Return an id as a text may name it: as it is, or in quotes."""
     return id if _PLAIN.fullmatch(id) else quote(id)

@@ -25,7 +25,7 @@ from hudkit.log.payloads import (
     TaskSet,
 )
 from hudkit.sections.state import HudState
-from hudkit.tools.answer_text import id_text, quote
+from hudkit.tools.answer_text import copied_id, id_text, quote
 from hudkit.tools.operation import OperationArguments, OperationResult, Text, operation
 
 _MAX_CANDIDATES = 5
@@ -58,7 +58,7 @@ def _resume(session: SessionCore, args: _ResumeArguments, _: Origin) -> Operatio
 
     What is here already is not added again; a task of this session is replaced. The other session stays as it is.
     """
-    key = _resolve_key(session, args.session.strip())
+    key = _resolve_key(session, copied_id(args.session))
     other = session.other(key)
     id = host_id_of_key(key)
     # Another writer may come between: then what is here already is looked at afresh.

@@ -14,12 +14,12 @@ from msgspec import Meta
 from hudkit.compose import shorten, visible
 from hudkit.errors import HudkitError, OperationError
 from hudkit.hud import SessionCore
-from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key
+from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, host_of_key
 from hudkit.log.secret_patterns import without_secrets
 from hudkit.tools.answer_text import id_text, indented_block, quote
 from hudkit.tools.help import call_text
 from hudkit.tools.operation import AnyText, EmptyArguments, OperationArguments, OperationResult, reading
-from hudkit.tools.resume_task import open_tasks, recorded_states
+from hudkit.tools.resume_task import recorded_states
 from hudkit.tools.transcript_text import (
     SessionArguments,
     TokenRoom,
@@ -29,6 +29,7 @@ from hudkit.tools.transcript_text import (
     markdown_table,
     message_words,
     resolve_session_id,
+    table_cell,
     transcripts_of,
     utc_minute,
 )
@@ -106,7 +107,7 @@ def _sessions(session: SessionCore, args: _SessionsArguments) -> OperationResult
         row
         for row in _without_copies(transcripts_of(session).sessions(), args.host)
         if (args.all or not row.parent_id)
-        and (not args.host or row.host == args.host)
+        and (not args.host or args.host in (row.host, _host_of(row)))
         and (not wanted or wanted in row.root or wanted in row.directory)
     ]
     return _listing("Sessions", rows, args.skip, args.limit, args.tokens, session)
@@ -157,29 +158,36 @@ def _without_copies(rows: Sequence[SessionRow], host: str) -> Sequence[SessionRo
     ]
 
 
+def _host_of(row: SessionRow) -> str:
+    """The host of a session, which in our log is in its key."""
+    return (host_of_key(row.id) if row.host == OWN else "") or row.host
+
+
 def _listing(
     title: str, rows: Sequence[SessionRow], skip: int, limit: int, tokens: int, session: SessionCore
 ) -> OperationResult:
     page = rows[skip : skip + limit]
-    own, tasks = host_session_id(session), open_tasks(session)
+    own, state_of = host_session_id(session), recorded_states(session)
     room = TokenRoom(tokens)
     head = markdown_table(("session", "title", "project", "host", "updated (UTC)"), ())
     shown: list[str] = []
+    facts: list[dict[str, Any]] = []
     for row in page:
-        mark = " (this one)" if own in (row.id, host_id_of_key(row.id)) else " (open task)" if tasks(row.id) else ""
-        line = markdown_table((), [(row.title + mark, row.root or row.directory, row.host, utc_minute(row.updated))])[
-            2
-        ]
-        line = f"| {id_cell(row.id)} {line}"
+        state = state_of(row.id)
+        task = state.task.description if state else ""
+        name = row.title or task or (state.session.first_request if state else "")
+        mark = " (this one)" if own in (row.id, host_id_of_key(row.id)) else " (open task)" if task else ""
+        cells = (table_cell(name) + mark, table_cell(row.root or row.directory), table_cell(_host_of(row)))
+        line = f"| {id_cell(row.id)} | {' | '.join(cells)} | {utc_minute(row.updated)} |"
         # The rest is named with the call that gets it.
         if not room.take(line):
             break
         shown.append(line)
+        facts.append(msgspec.to_builtins(row) | {"task": task})
     rest = len(rows) - skip - len(shown)
     parts = [f"{title} ({len(rows)})", "", *head, *shown] if rows else [f"{title}: none"]
     if rest > 0:
         parts.append(f"\n+{rest} older: skip {skip + len(shown)}")
-    facts = [msgspec.to_builtins(row) | {"task": tasks(row.id)} for row in page[: len(shown)]]
     data = {"total": len(rows), "sessions": facts}
     return OperationResult("\n".join(parts), data)
 

@@ -17,7 +17,7 @@ from hudkit.errors import OperationError
 from hudkit.hud import SessionCore
 from hudkit.log.secret_patterns import without_secrets
 from hudkit.tokens import count_tokens
-from hudkit.tools.answer_text import id_text
+from hudkit.tools.answer_text import copied_id, id_text
 from hudkit.tools.operation import AnyText, OperationArguments
 from hudkit.transcripts.transcript import (
     Message,
@@ -94,7 +94,7 @@ def host_session_id(session: SessionCore) -> str:
 
 def resolve_session_id(session: SessionCore, args: SessionArguments) -> str:
     """Return the session that is asked about. Raises `OperationError` where its beginning fits several."""
-    asked = (args.session or args.sessionId).strip()
+    asked = copied_id(args.session or args.sessionId)
     past = transcripts_of(session)
     if not asked:
         # Where no conversation is kept, as of a client of MCP, what the log has of the session can be read.

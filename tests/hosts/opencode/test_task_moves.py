@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,7 +17,9 @@ from opencode_host import Hosts
 from hudkit.daemon import client
 from hudkit.hud.session_keys import PROJECT_LOG
 from hudkit.log.stores import open_log
-from hudkit.models.scripted_answers import says
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import Answer, ScriptedCall, says, uses
+from hudkit.models.scripted_model import AnswerFunction
 from hudkit.sections.state import HudState, fold
 from hudkit.testing.model_server import ScriptedModel
 
@@ -68,6 +71,19 @@ def _hand_on(project: Path, db: Path) -> str:
     return subprocess.run(command, cwd=project, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
+def _takes_up(host: str) -> list[Answer | AnswerFunction]:
+    """The agent asks which sessions there are, and takes up the newest of this host by the id that it reads."""
+
+    def newest(request: CapturedRequest) -> Answer:
+        (listed,) = [text for role, text in request.messages if role == "tool"][-1:]
+        id = re.search(rf"({host}/\S+)", listed)
+        assert id, listed
+        return uses(ScriptedCall("hud", {"operation": "task.resume", "session": id[1]}))
+
+    return [uses(ScriptedCall("memory", {"operation": "sessions"})), newest]
+
+
+@pytest.mark.parametrize("by", ["person", "agent"])
 def test_a_task_of_claude_code_goes_on_in_codex_and_then_in_opencode(
     claude_code_installed: Path,
     codex_installed: Path,
@@ -76,6 +92,7 @@ def test_a_task_of_claude_code_goes_on_in_codex_and_then_in_opencode(
     place: Path,
     plugin: Path,
     tmp_path: Path,
+    by: str,
 ) -> None:
     host = opencode(own=True, plugins=[plugin])
     project, socket, db = host.project, place / "run" / "d.sock", place / "hudkit.db"
@@ -101,23 +118,28 @@ def test_a_task_of_claude_code_goes_on_in_codex_and_then_in_opencode(
     first = _words(_states(db)["claude-code"])
     assert first[0] == PROMPT and first[1] == RULES and "cone 6" in first[2][0][0]
 
-    assert "of claude-code" in _hand_on(project, db)
+    if by == "person":
+        assert "of claude-code" in _hand_on(project, db)
     (home / ".codex" / "hooks.json").write_text(json.dumps(_hooks("codex")))
     provider = f'name = "x"\nbase_url = "{model.url}/v1"\nwire_api = "responses"\nenv_key = "XKEY"\n'
     config = f'model_provider = "x"\n[model_providers.x]\n{provider}'
-    (home / ".codex" / "config.toml").write_text(config)
-    model.play(says("I go on."))
+    variables = ", ".join(f'{name} = "{value}"' for name, value in ours.items())
+    server = f'command = "{sys.executable}"\nargs = ["-P", "-m", "hudkit", "mcp", "--host", "codex"]\n'
+    server += f"env = {{ {variables} }}\n"
+    (home / ".codex" / "config.toml").write_text(f"{config}[mcp_servers.hudkit]\n{server}")
+    model.play(*(_takes_up("claude-code") if by == "agent" else ()), says("I go on."))
     trust = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox")
     go_on = [codex_installed, "exec", "--skip-git-repo-check", *trust, "--model", "gpt-5-codex", "Go on with it."]
     _run(go_on, project, {**ours, "CODEX_HOME": str(home / ".codex"), "XKEY": "x"})
     request = model.chats[-1]
-    assert all(rule in request.text for rule in RULES) and "cone 6" in request.text, "in Codex's first request"
+    assert all(rule in request.text for rule in RULES) and "cone 6" in request.text, "Codex knows them"
     assert _words(_states(db)["codex"]) == first
 
-    assert "of codex" in _hand_on(project, db)
-    model.play(says("I go on, too."))
+    if by == "person":
+        assert "of codex" in _hand_on(project, db)
+    model.play(*(_takes_up("codex") if by == "agent" else ()), says("I go on, too."))
     host.serve()
     host.prompt(host.create(), "Go on with it.")
     request = model.chats[-1]
-    assert all(rule in request.text for rule in RULES) and "cone 6" in request.text, "in OpenCode's first request"
+    assert all(rule in request.text for rule in RULES) and "cone 6" in request.text, "OpenCode knows them"
     assert _words(_states(db)["opencode"]) == first
