@@ -437,6 +437,8 @@ def command_lines(stored: Path) -> list[tuple[str, ...]]:
         ("restore", *db),
         ("redact", "--text-file", str(stored / "secret.txt"), "--dry-run", *db),
         ("pin", "Reports go out on Mondays", "--session", "ses_orchard", *db),
+        ("review", "ses_orchard", *db),
+        ("review", "ses_orchard", "--keep", "c1", *db),
         ("config", "show"),
         ("config", "check"),
         ("project", *db),

@@ -64,6 +64,16 @@ LOG_STYLES: Styles = (
     (r"(?<=:\d\d  .{7})[a-z_-]+\.[a-z_-]+", "bold"),
 )
 
+REVIEW_STYLES: Styles = (
+    (r"^\S.*: (\d+|nothing) heard, not reviewed$", "bold yellow"),
+    (r"^\(\d+/\d+\)$", "dim"),
+    (r"^\S+  (?=(rule|preference|decision|note): )", "cyan"),
+    (r"^    (may be over|but): .*", "yellow"),
+    (r"^    .*", "dim"),
+    (r"`[^`]+`", "cyan"),
+)
+"""`hudkit review`."""
+
 COMPACTION_STYLES: Styles = (
     (r"^- LOST .*", "bold red"),
     (r"^- BACK .*", "yellow"),

@@ -31,6 +31,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "keep": {
         "resume": "hand the task of a session on to the next one of the project, in any host",
+        "review": "say which of what was heard in a session is right, and change or drop the rest",
         "pin": "keep one line of yours in sight of a session's agent",
         "project": "show or set the defaults that all sessions of a project share",
         "sections": "list custom sections, trust a project's, try one",
