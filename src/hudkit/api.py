@@ -18,6 +18,7 @@ from hudkit.clock import unix_ms, uuid7
 from hudkit.config import Settings
 from hudkit.errors import HudkitError, OperationError, SequenceConflict
 from hudkit.hud import ClockAndIds, SessionCore, TokenCounter
+from hudkit.hud.always_file import AlwaysItems
 from hudkit.hud.cross_session import LinkedSessionSync, ProjectDefaults, ResumeOffer
 from hudkit.hud.session_core import APPEND_ATTEMPTS, FrameStep
 from hudkit.hud.session_keys import PROJECT_LOG, encode_key_part, host_id_of_key, keys_with_id, project_key
@@ -267,12 +268,25 @@ class HudSession(SessionCore):
         is_linked = any(link.relation in ("parent", "resume") for link in state.session.links)
         if state.epoch.last or self.is_subagent or is_linked:
             return
-        from hudkit.tools.task_handover import take_up
+        from hudkit.tools.task_handover import handed_on, take_up
 
         try:
-            take_up(self, self.project_log)
+            if handed_on(self.project_log) is not None:
+                self.inherit()  # first: what holds in all sessions is not the other session's
+                take_up(self, self.project_log)
         except HudkitError as error:
             _LOG.warning("the task that was handed on is not taken up: %s", error)
+
+    always_items: AlwaysItems | None = None
+
+    def inherit(self) -> bool:
+        """Record what the user made hold in all sessions, where this one begins; return whether there was anything.
+
+        Every first frame does so, and messages that come before it are read after it. Raises a `StoreError`.
+        """
+        if self.always_items is None or self.is_subagent:
+            return False
+        return bool(self.decide(self.always_items, origin=Origin.SYSTEM)[0])
 
     def start(
         self, *, host: str = "", title: str = "", model: str = "", agent: str = "", directory: str = ""
@@ -334,9 +348,9 @@ class Hud:
 
         `clock` gives Unix ms and `ids` UUIDv7 as text (not given: those of this machine), `counter` counts tokens
         (not given: the process's), `settings` are the defaults where they are not given. `sections` tells where files
-        with custom sections are (not given: none are looked for). `past` is what was said in all sessions (not given:
-        operations that read history say so); closing it stays the giver's. Raises a `StoreError` that names the path
-        and what is wrong with it.
+        with custom sections, and of what holds in all sessions, are (not given: none are looked for). `past` is what
+        was said in all sessions (not given: operations that read history say so); closing it stays the giver's.
+        Raises a `StoreError` that names the path and what is wrong with it.
         """
         from hudkit.log.stores import open_log
 
@@ -373,16 +387,25 @@ class Hud:
             return self._sessions[key]
         path = Path(project) if project is not None else None
         project_log = self._project_log(key)
-        session = self._make_session(key, self._steps(key, path, project_log))
+        always = self._always_items(key)
+        session = self._make_session(key, self._steps(key, path, project_log, always))
         session.project_log = project_log
+        session.always_items = always
         session.project_path = path.absolute() if path is not None else None
         session.past = self.past
         self._sessions[key] = session
         return session
 
-    def _steps(self, key: str, path: Path | None, project_log: HudSession | None) -> list[FrameStep]:
+    def _always_items(self, key: str) -> AlwaysItems | None:
+        """What a session has where it begins, as it holds in all sessions; `None` where that is not looked for."""
+        path = self._section_paths.always if self._section_paths is not None else None
+        return AlwaysItems(key, self.log, path) if path is not None and self.settings.always.inherit else None
+
+    def _steps(
+        self, key: str, path: Path | None, project_log: HudSession | None, always: AlwaysItems | None
+    ) -> list[FrameStep]:
         """What is done before the frames of a session, in order: a custom section may show what is inherited."""
-        steps: list[FrameStep] = []
+        steps: list[FrameStep] = [FrameStep(always)] if always is not None else []
         if project_log is not None:
             file = ProjectFile(self._section_paths, path) if self._section_paths and path is not None else None
             steps.append(FrameStep(ProjectDefaults(project_log, file)))
@@ -588,7 +611,11 @@ class TranscriptIngester:
                 return pending  # not the first batch, so that it is too late to become a fork
             copied = self._copied_from_source(events, batch)
             if not copied:
-                return pending
+                # What holds in all sessions is known before the first words are read: they may speak against it.
+                if batch.parent or not self.session.inherit():
+                    return pending
+                self._known = replace(before, facts=None, seq=0)
+                continue
             try:
                 self.session.log.append(self.session.id, copied, expected=before.seq)
                 self._known = replace(before, facts=None, seq=0)  # take up what they tell

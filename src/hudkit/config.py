@@ -73,6 +73,14 @@ class ExtractionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     ] = True
 
 
+class AlwaysSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What you made hold beyond one session with `hudkit review` (`always.toml`)."""
+
+    inherit: Annotated[
+        bool, Meta(description="whether sessions begin with what you made hold in all of them, or in their project's")
+    ] = True
+
+
 class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The default token budget of a frame: a share of the window, within two bounds."""
 
@@ -394,6 +402,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     staleness: StalenessSettings = StalenessSettings()
     memory: MemorySettings = MemorySettings()
     extraction: ExtractionSettings = ExtractionSettings()
+    always: AlwaysSettings = AlwaysSettings()
     backup: BackupSettings = BackupSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     session: SessionSettings = SessionSettings()

@@ -18,11 +18,17 @@ HOOK_ADDRESS = "hooks.json"
 """Port and token of the daemon's hooks, in the data directory."""
 
 
+ALWAYS_FILE = "always.toml"
+"""What the user made hold in all sessions, or in all of a project; beside the settings."""
+
+
 class SectionPaths(NamedTuple):
-    """The user's folder of custom sections, and the file that says which bytes of projects are trusted."""
+    """The user's folder of custom sections, the file that says which bytes of projects are trusted, and the file of
+    what holds in all sessions (`None`: nothing does)."""
 
     user: Path
     trusted: Path
+    always: Path | None = None
 
 
 def data_directory() -> Path:
@@ -74,8 +80,14 @@ def user_config() -> Path:
 
 
 def section_paths() -> SectionPaths:
-    """Return the places of custom sections: the user's are beside the settings, what is trusted is among the data."""
-    return SectionPaths(user_config().parent / "sections", data_directory() / "trusted-sections")
+    """Return the places of custom sections and of what holds in all sessions, which are beside the settings; what is
+    trusted is among the data."""
+    return SectionPaths(user_config().parent / "sections", data_directory() / "trusted-sections", always_path())
+
+
+def always_path() -> Path:
+    """Return where what holds in all sessions of the user is, or would be: beside the settings."""
+    return user_config().parent / ALWAYS_FILE
 
 
 def project_config(start: Path) -> Path | None:
@@ -116,12 +128,12 @@ def git_root(directory: str | os.PathLike[str]) -> Path:
 class OwnFile(NamedTuple):
     """A kind of file that hudkit makes.
 
-    `pattern` is below `folder`: the data directory, or the directory of the log (`hudkit.db` stands for the log's own
-    name). `redaction` is what `hudkit redact` does: it takes a text out (`removed`), it names the file and exits
-    with 1 (`named`), or there is no text of a session in it (`none`).
+    `pattern` is below `folder`: the data directory, that of the settings, or that of the log (`hudkit.db` stands for
+    the log's own name). `redaction` is what `hudkit redact` does: it takes a text out (`removed`), it names the file
+    and exits with 1 (`named`), or there is no text of a session in it (`none`).
     """
 
-    folder: Literal["data", "log"]
+    folder: Literal["data", "log", "config"]
     pattern: str
     content: str
     redaction: Literal["removed", "named", "none"]
@@ -169,6 +181,7 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("data", "claude-code/.*", "such a file that was cut off", "named"),
     OwnFile("data", "install/*.json", "what `hudkit install` changed", "none"),
     OwnFile("data", "run/daemon.sock*", "the daemon's socket and its lock", "none"),
+    OwnFile("config", ALWAYS_FILE, "what you made hold in all sessions with `hudkit review`", "removed"),
 )
 """Every file that hudkit makes of its own, in one place: `redact`, `uninstall --purge`, `doctor` and SECURITY.md
 go by it. The settings and custom sections are the user's own and not in it; a settings file that is as `config init`
@@ -177,15 +190,17 @@ wrote it goes with the purge all the same."""
 
 def own_folders() -> tuple[str, ...]:
     """Return the folders below the data directory that hudkit makes for its files, inner ones first."""
-    parents = {str(folder) for kind in OWN_FILES for folder in PurePath(kind.pattern).parents}
+    below_data = [kind for kind in OWN_FILES if kind.folder != "config"]
+    parents = {str(folder) for kind in below_data for folder in PurePath(kind.pattern).parents}
     return tuple(sorted(parents - {"."}, key=lambda name: (-name.count("/"), name)))
 
 
 def own_files(data: Path, log: Path) -> Iterator[tuple[OwnFile, Path]]:
     """Yield every file of hudkit that is there, links included, with its kind; each once."""
     seen: set[Path] = set()
+    folders = {"data": data, "log": log.absolute().parent, "config": user_config().parent}
     for kind in OWN_FILES:
-        folder = data if kind.folder == "data" else log.absolute().parent
+        folder = folders[kind.folder]
         pattern = kind.pattern
         if kind.folder == "log":
             # A log may have any name, and a name may hold what is a pattern elsewhere.

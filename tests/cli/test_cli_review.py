@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from hudkit.api import Hud, HudSession
+from hudkit.hud.always_file import read_always
 from hudkit.log import Origin
+from hudkit.paths import section_paths
 from terminals import dialog
 
 Command = Callable[..., tuple[int, str, str]]
@@ -25,7 +27,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project, and a home in which nothing is set."""
     monkeypatch.setenv("HUDKIT_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("HUDKIT_CONFIG", str(tmp_path / "config" / "config.toml"))
-    monkeypatch.delenv("HUDKIT_DB", raising=False)
+    for name in ("HUDKIT_DB", "CLAUDECODE", "CODEX_THREAD_ID", "OPENCODE", "HUDKIT_CALL"):
+        monkeypatch.delenv(name, raising=False)
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "config.toml").write_text("")
     folder = tmp_path / "shop"
@@ -201,3 +204,106 @@ def test_what_was_answered_stays_where_the_terminal_goes_away(session: HudSessio
         person.type("\x03")
         assert person.ends() == 130
     assert not session.state.constraints[0].derived and session.state.preferences[0].derived
+
+
+# -- beyond the session ------------------------------------------------------------------------------------------
+
+
+def always(tmp_path: Path) -> list[tuple[str, str, str]]:
+    return [(item.section, item.text, item.project) for item in read_always(tmp_path / "config" / "always.toml")]
+
+
+def base_of_new_session(tmp_path: Path, id: str, project: Path, host: str = "codex") -> str:
+    with Hud.open(tmp_path / "data" / "hudkit.db", sections=section_paths()) as hud:
+        return hud.session(id, project=project, host=host).frame(limit_tokens=200_000, transcript=["u1"]).base
+
+
+def test_what_holds_beyond_the_session_is_in_others_until_it_is_forgotten(
+    hudkit: Command, session: HudSession, project: Path, tmp_path: Path
+) -> None:
+    code, out, err = hudkit("review", "--for-project", "c1", "--for-me", "p1")
+    assert (code, err) == (0, "")
+    assert out.startswith("c1: always for this project\np1: always for you\n")
+    assert always(tmp_path) == [
+        ("constraints", "Never touch legacy/", str(project)),
+        ("preferences", "short answers", ""),
+    ]
+    assert "- Never touch legacy/ (user, this project)\n" in base_of_new_session(tmp_path, "t1", project)
+    elsewhere = base_of_new_session(tmp_path, "t2", tmp_path, "opencode")
+    assert "- short answers (user, all sessions)\n" in elsewhere and "legacy" not in elsewhere
+    assert not {"c1", "p1"} & {item["id"] for item in listed(hudkit)}
+    code, out, _ = hudkit("review", "--always")
+    assert code == 0 and f"rule: Never touch legacy/\n    in {project}, from ses_1, since " in out
+    assert "preference: short answers\n    in all sessions, from ses_1, since " in out
+    last = session.state.seq
+    code, out, _ = hudkit("review", "--forget", "answers", "--json")
+    assert code == 0 and [each["text"] for each in json.loads(out)["forgotten"]] == ["short answers"]
+    assert [event.type for event in session.events(last)] == ["statement.promote"]
+    assert [item.mark.level for item in session.state.preferences] == [""]
+    assert "short answers" not in base_of_new_session(tmp_path, "t3", tmp_path)
+    _, out, _ = hudkit("review", "--always", "--json")
+    assert [(each["level"], each["text"]) for each in json.loads(out)["always"]] == [
+        ("project", "Never touch legacy/")
+    ]
+    assert hudkit("review", "--forget", "answers")[0] == 2
+
+
+@pytest.mark.parametrize("name", ["CLAUDECODE", "CODEX_THREAD_ID", "OPENCODE", "HUDKIT_CALL"])
+def test_the_shell_of_an_agent_is_refused(
+    hudkit: Command, session: HudSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "1")
+    before = session.state.seq
+    for words in (("--for-me", "p1"), ("--for-project", "c1"), ("--forget", "short")):
+        code, _, err = hudkit("review", *words)
+        assert code == 2 and f"this shell is an agent's ({name} is set)" in err
+    assert session.state.seq == before and not (tmp_path / "config" / "always.toml").exists()
+
+
+def test_a_secret_does_not_get_into_the_file_and_what_is_redacted_leaves_it(
+    hudkit: Command, session: HudSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "config" / "always.toml"
+    assert hudkit("review", "--edit", "n1", "The key is AKIAIOSFODNN7EXAMPLE")[0] == 0
+    assert hudkit("review", "--for-me", "n1", "--for-me", "p1")[0] == 0
+    assert "The key is [redacted:" in path.read_text() and "AKIA" not in path.read_text()
+    (tmp_path / "secret.txt").write_text("short answers")
+    code, out, _ = hudkit("redact", "--text-file", tmp_path / "secret.txt")
+    assert f"redacted: {path}: 1 entry" in out and "short answers" not in path.read_text()
+    assert code == 0
+
+
+def test_a_purge_takes_the_file_and_the_folder_that_was_made_for_it(
+    hudkit: Command, session: HudSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    monkeypatch.delenv("HUDKIT_CONFIG")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    assert hudkit("review", "--for-me", "p1")[0] == 0
+    (file,) = (tmp_path / "home").rglob("always.toml")
+    code, out, _ = hudkit("uninstall", "opencode", "--purge", "--dry-run")
+    assert code == 0 and f"remove {file}" in out
+    assert hudkit("uninstall", "opencode", "--purge")[0] == 0
+    assert list((tmp_path / "home").rglob("*")) == []
+
+
+@pytest.mark.slow
+def test_a_person_makes_it_hold_with_one_key_and_takes_it_back(
+    session: HudSession, project: Path, tmp_path: Path
+) -> None:
+    with dialog("review", env=environment(), cwd=project) as person:
+        person.wait("(1/4) Keep this rule")
+        person.type("m")
+        person.wait("always for you", "(2/4) Keep this preference")
+        assert always(tmp_path) == [("constraints", "Never touch legacy/", "")]
+        person.type("u")
+        person.wait("taken back: always for you", "(1/4) Keep this rule")
+        assert always(tmp_path) == [] and session.state.constraints[0].derived
+        person.type("p")
+        person.wait("always for this project", "(2/4) Keep this preference")
+        person.type("q")
+        person.wait("1 always for this project, 3 left")
+        assert person.ends() == 0
+    assert always(tmp_path) == [("constraints", "Never touch legacy/", str(project))]
+    assert session.state.constraints[0].mark.level == "project"

@@ -379,8 +379,12 @@ def test_names_of_the_command_line(hudkit: Any, check: Callable[[Names], None]) 
 
 
 @pytest.mark.slow
-def test_keys_that_commands_print(hudkit: Any, stored: Path, check: Callable[[Names], None]) -> None:
+def test_keys_that_commands_print(
+    hudkit: Any, stored: Path, check: Callable[[Names], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each command with `--json` is run on the stored files; the keys of what it prints are names."""
+    for name in ("CLAUDECODE", "CODEX_THREAD_ID", "OPENCODE"):  # `review` answers no agent
+        monkeypatch.delenv(name, raising=False)
     (stored / "secret.txt").write_text("metric units")
     (stored / "home" / "config" / "opencode").rename(stored / "home" / "config" / "away")
     printed: set[str] = set()
@@ -438,7 +442,9 @@ def command_lines(stored: Path) -> list[tuple[str, ...]]:
         ("redact", "--text-file", str(stored / "secret.txt"), "--dry-run", *db),
         ("pin", "Reports go out on Mondays", "--session", "ses_orchard", *db),
         ("review", "ses_orchard", *db),
-        ("review", "ses_orchard", "--keep", "c1", *db),
+        ("review", "ses_orchard", "--keep", "c1", "--for-me", "c2", *db),
+        ("review", "--always"),
+        ("review", "--forget", "o", *db),
         ("config", "show"),
         ("config", "check"),
         ("project", *db),

@@ -115,6 +115,7 @@ def _redact_others(data: Path, log: Path, wanted: Sequence[SecretText]) -> Itera
     often. A file that cannot be changed is told, and found again by `_still_holding`."""
     from hudkit.agent.request_log import redact_requests
     from hudkit.agent.session_store import redact_sessions
+    from hudkit.hud.always_file import redact_always
     from hudkit.transcripts.conversation_store import ConversationStore
 
     for kind, path in own_files(data, log):
@@ -135,6 +136,8 @@ def _redact_others(data: Path, log: Path, wanted: Sequence[SecretText]) -> Itera
                     count = _redact_export(path, wanted)
                 case "frames/*.json*":
                     count = _drop_frame(path, wanted)
+                case "always.toml":
+                    count = redact_always(path, wanted)
                 case "daemon.log*" | "outputs/*.txt" | "exports/*.md" | "chat-history":
                     count = _redact_lines(path, wanted)
                 case _:

@@ -11,14 +11,17 @@ import msgspec
 
 from hudkit.api import Hud
 from hudkit.cli.common import SCHEMA, as_json, existing_log, open_read_only, pick, user_settings
-from hudkit.cli.review_answers import ItemAnswer, ReviewSession, item_lines
+from hudkit.cli.review_answers import ItemAnswer, ReviewSession, item_lines, require_person
 from hudkit.cli.styles import REVIEW_STYLES, on_terminal, print_lines
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
-from hudkit.hud.session_keys import PROJECT_LOG, project_key, project_of_key
+from hudkit.hud.always_file import KIND_NAMES, AlwaysItem, read_always, remove_always
+from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, project_key, project_of_key
 from hudkit.hud.session_lookup import recorded_title, short_ids
-from hudkit.paths import git_root
-from hudkit.tools.review import ReviewedItem, count_heard, find_item, heard_items, live_items
+from hudkit.paths import always_path, git_root, log_path
+from hudkit.tools.review import ReviewedItem, count_heard, find_item, heard_items, live_items, promote_item
+
+_INDENT = "    "
 
 _MAX_SESSIONS = 200
 """Sessions of a project, the newest, that are looked at."""
@@ -28,6 +31,10 @@ def run(args: argparse.Namespace) -> int:
     """Carry the command out and return its exit code."""
     if args.all and (args.session or args.answers):
         raise ConfigError("--all goes with no session and no answers", hint="Ids are those of one session: name it")
+    if args.always or args.forget:
+        if args.answers or args.all or args.session:
+            raise ConfigError("--always and --forget go with no session", hint="They are about all sessions")
+        return _forget(args) if args.forget else _list_always(json=args.json)
     if args.answers:
         with _open(args, writes=True) as hud:
             return _answer(hud, pick(hud.log, args.session), args)
@@ -83,6 +90,91 @@ def _answer(hud: Hud, key: str, args: argparse.Namespace) -> int:
         print(visible(f"{each.item.id}: {each.words}"))
     print(visible(f"{key}: {left} heard, not reviewed" if left else f"{key}: all is reviewed"))
     return 0
+
+
+# -- beyond one session ------------------------------------------------------------------------------------------
+
+
+def _list_always(*, json: bool) -> int:
+    """Print what holds beyond one session."""
+    path = always_path()
+    items = read_always(path)
+    if json:
+        facts = [_always_facts(item) for item in items]
+        print(as_json({"schema": SCHEMA, "file": str(path), "always": facts}))
+        return 0
+    if not items:
+        print(visible(f"nothing holds beyond one session ({path} is not there)"))
+        return 0
+    print_lines(_always_lines(items), REVIEW_STYLES)
+    print_lines(("", visible(f"They are in {path}; hudkit review --forget WORDS takes one out.")), REVIEW_STYLES)
+    return 0
+
+
+def _always_lines(items: Sequence[AlwaysItem]) -> Iterator[str]:
+    for item in items:
+        yield visible(f"{KIND_NAMES[item.section]}: {item.text}")
+        where = f"in {item.project}" if item.project else "in all sessions"
+        source = f", from {host_id_of_key(item.session)}" if item.session else ""
+        since = f", since {item.since.isoformat()}" if item.since else ""
+        yield visible(f"{_INDENT}{where}{source}{since}")
+
+
+def _forget(args: argparse.Namespace) -> int:
+    """Take items out of the file; the sessions that they came from have it in their logs, too."""
+    require_person()
+    path = always_path()
+    chosen = [_always_item(read_always(path), words) for words in args.forget]
+    for item in dict.fromkeys(chosen):
+        remove_always(path, item)
+        _note_forgotten(item, args.db)
+    if args.json:
+        facts = [_always_facts(item) for item in chosen]
+        print(as_json({"schema": SCHEMA, "file": str(path), "forgotten": facts}))
+    else:
+        for item in chosen:
+            print(visible(f"not beyond one session any more: {KIND_NAMES[item.section]}: {item.text}"))
+        print("Sessions that have begun keep it: there it goes with hudkit review SESSION --drop WORDS.")
+    return 0
+
+
+def _always_item(items: Sequence[AlwaysItem], words: str) -> AlwaysItem:
+    """The item with this text, or with these words alone. Raises `ConfigError`."""
+    folded = words.strip().casefold()
+    exact = [item for item in items if item.text.casefold() == folded]
+    alike = exact or [item for item in items if folded and folded in item.text.casefold()]
+    if len(alike) == 1:
+        return alike[0]
+    raise ConfigError(
+        f"{len(alike) or 'no'} items beyond one session match {words!r:.80}", hint="hudkit review --always lists them"
+    )
+
+
+def _note_forgotten(item: AlwaysItem, db: Path | None) -> None:
+    """Record in the session that an item came from that it holds there only; one that is gone is no error."""
+    path = db or log_path()
+    if not item.session or not path.exists():
+        return
+    with Hud.open(path, settings=user_settings("review")) as hud:
+        if item.session not in hud.sessions():
+            return
+        session = hud.session(item.session)
+        state = getattr(session.state, item.section).find(item.text)
+        if state is not None and state.mark.level:
+            reviewed = find_item(live_items(session), state.id)
+            promote_item(session, reviewed, "")
+
+
+def _always_facts(item: AlwaysItem) -> dict[str, object]:
+    return {
+        "kind": KIND_NAMES[item.section],
+        "text": item.text,
+        "reason": item.reason,
+        "level": item.level,
+        "project": item.project,
+        "session": item.session,
+        "since": item.since.isoformat() if item.since else "",
+    }
 
 
 # -- the list ----------------------------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ _KEYS = {
     "k": ("keep", "it is right; it is not marked as derived any more"),
     "e": ("edit", "word it otherwise"),
     "d": ("drop", "it is wrong or over; the same words are not heard again"),
+    "p": ("for-project", "it is right, always for this project: sessions of it that begin have it, in every host"),
+    "m": ("for-me", "it is right, always for me: all sessions that begin have it, in every host"),
     "s": ("skip", "leave it as it is, and ask again next time"),
     "u": ("undo", "take the last answer back"),
     "q": ("quit", "end here; what was answered stays answered"),
@@ -106,7 +108,7 @@ class _Review:
                     key = "q"
         finally:
             self._screen.hold()
-        self._screen.put(Text.assemble(asked, _KEYS[key][0]))
+        self._screen.put(Text.assemble(asked, _KEYS[key][0].replace("-", " ")))
         return key
 
     def _answer(self, answer: str) -> None:
@@ -142,7 +144,7 @@ class _Review:
         self._show()
 
     def _help(self) -> None:
-        self._put(*(f"{key}  {name}: {meaning}" for key, (name, meaning) in _KEYS.items()))
+        self._put(*(f"{key}  {name.replace('-', ' ')}: {meaning}" for key, (name, meaning) in _KEYS.items()))
 
     def _tell_counts(self) -> None:
         counts = Counter(ANSWERS[answered.answer] for _, answered in self._answered if answered is not None)

@@ -79,6 +79,7 @@ def _stop(here: PluginTarget) -> None:
 
 def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
     uppermost = made_directory(here.data)
+    settings_made = made_settings_directory(here.data, user_config().parent)  # the record of it goes, too
     yield from _purged_settings(here, dry_run)
     own = [path for _, path in own_files(here.data, here.db)]
     # The socket may lie elsewhere: among the files of the user's login, or where `HUDKIT_SOCKET` says.
@@ -87,7 +88,9 @@ def _purged(here: PluginTarget, dry_run: bool) -> Iterator[InstallStep]:
         if path.exists() or path.is_symlink():
             yield InstallStep(str(path), "remove")
             if not dry_run:
-                remove_file(path, upto=here.data if path.is_relative_to(here.data) else path.parent)
+                is_beside_settings = path.parent == user_config().parent
+                elsewhere = settings_made if is_beside_settings else path.parent
+                remove_file(path, upto=here.data if path.is_relative_to(here.data) else elsewhere)
     if not dry_run:
         # Directories that held nothing but what is gone, or nothing from the start.
         for name in (*own_folders(), "."):

@@ -15,6 +15,8 @@ sequence number. Fields that several types share:
 - `derived`: read out of plain words by ingest, not recorded on purpose. A user or the agent may confirm it.
 - `taken_from` (stored as `taken`): the id of the session from which the item was taken up, where the agent resumed
   earlier work.
+- `level`: where an item holds beyond its session, because its user said so: in all sessions of the `project`, or in
+  all of the `user`. Believed of no agent.
 - `source`: the words in which a derived item was read.
 - `sentence`: the whole sentence from which ingest read an item; `form` is what the sentence was taken for (`order`,
   `limit`, `preference`, `answer` …), which says why it was taken.
@@ -25,9 +27,11 @@ Source of the first nineteen types: seed document 001; the others: the project's
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
+
+Level: TypeAlias = Literal["", "project", "user"]
 
 
 class Payload(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True, gc=False):
@@ -75,6 +79,7 @@ class ConstraintAdd(Payload, frozen=True, tag="constraint.add"):
     taken_from: str = msgspec.field(default="", name="taken")
     sentence: str = ""
     form: str = ""
+    level: Level = ""
 
 
 class ConstraintRemove(Payload, frozen=True, tag="constraint.remove"):
@@ -114,6 +119,7 @@ class PreferenceAdd(Payload, frozen=True, tag="preference.add"):
     taken_from: str = msgspec.field(default="", name="taken")
     sentence: str = ""
     form: str = ""
+    level: Level = ""
 
 
 class PreferenceRemove(Payload, frozen=True, tag="preference.remove"):
@@ -151,6 +157,7 @@ class DecisionRecord(Payload, frozen=True, tag="decision.record"):
     taken_from: str = msgspec.field(default="", name="taken")
     sentence: str = ""
     form: str = ""
+    level: Level = ""
 
 
 class DecisionConfirm(Payload, frozen=True, tag="decision.confirm"):
@@ -193,6 +200,7 @@ class NoteAdd(Payload, frozen=True, tag="note.add"):
     derived: bool = False
     sentence: str = ""
     form: str = ""
+    level: Level = ""
 
 
 class NoteUpdate(Payload, frozen=True, tag="note.update"):
@@ -234,6 +242,21 @@ class StatementDoubt(Payload, frozen=True, tag="statement.doubt"):
     text: str
     by: str = ""
     suspended: bool = False
+
+
+# -- beyond the session ------------------------------------------------------------------------------------------
+
+
+class StatementPromote(Payload, frozen=True, tag="statement.promote"):
+    """The item of a `section` with this `text` is right, and holds at this `level` from now on; empty: not any more.
+
+    Written by a user (`hudkit review`); from anybody else it changes nothing. Sessions that begin take the item up by
+    an event of their own.
+    """
+
+    section: Literal["constraints", "preferences", "decisions", "notes"]
+    text: str
+    level: Level = ""
 
 
 # -- files -----------------------------------------------------------------------------------------------------

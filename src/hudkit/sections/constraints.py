@@ -13,6 +13,7 @@ from hudkit.log.payloads import (
     SectionClear,
     SectionReplace,
     StatementDoubt,
+    StatementPromote,
 )
 from hudkit.sections.items import (
     ItemList,
@@ -23,6 +24,7 @@ from hudkit.sections.items import (
     doubt_item,
     mark_of,
     may_derive,
+    promote_item,
     remember_refused,
     remove_item,
     replace_texts,
@@ -84,6 +86,8 @@ def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
             return after if derived else remember_refused(constraints, after)
         case ConstraintConfirm(id=id):
             return confirm_item(constraints, id, event)
+        case StatementPromote(section="constraints", text=text):
+            return promote_item(constraints, text, event)
         case StatementDoubt(section="constraints", text=text, by=by, suspended=suspended):
             return doubt_item(constraints, text, by, suspended)
         case SectionReplace(section="constraints", values=values):
@@ -130,7 +134,15 @@ def _rows(constraints: ConstraintsState) -> tuple[KeyedRow, ...]:
 
 
 LOGIC = SectionLogic(
-    handles=(ConstraintAdd, ConstraintRemove, ConstraintConfirm, StatementDoubt, SectionReplace, SectionClear),
+    handles=(
+        ConstraintAdd,
+        ConstraintRemove,
+        ConstraintConfirm,
+        StatementDoubt,
+        StatementPromote,
+        SectionReplace,
+        SectionClear,
+    ),
     reduce=_reduce,
     items=_items,
     rows=_rows,

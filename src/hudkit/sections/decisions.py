@@ -16,6 +16,7 @@ from hudkit.log.payloads import (
     SectionClear,
     SectionReplace,
     StatementDoubt,
+    StatementPromote,
 )
 from hudkit.sections.items import (
     ItemList,
@@ -26,6 +27,7 @@ from hudkit.sections.items import (
     doubt_item,
     mark_of,
     may_derive,
+    promote_item,
     remember_refused,
     remove_item,
     replace_texts,
@@ -97,6 +99,8 @@ def _reduce(decisions: DecisionsState, event: Event) -> DecisionsState:
             return _note_superseded(remove_item(decisions, id), [id], by)
         case DecisionConfirm(id=id):
             return confirm_item(decisions, id, event)
+        case StatementPromote(section="decisions", text=text):
+            return promote_item(decisions, text, event)
         case StatementDoubt(section="decisions", text=text, by=by, suspended=suspended):
             return doubt_item(decisions, text, by, suspended)
         case SectionReplace(section="decisions", values=values):
@@ -152,6 +156,7 @@ LOGIC = SectionLogic(
         DecisionSupersede,
         DecisionConfirm,
         StatementDoubt,
+        StatementPromote,
         SectionReplace,
         SectionClear,
     ),

@@ -550,14 +550,18 @@ def delta_document(tag: str, lines: tuple[str, ...], last: tuple[str, ...] = ())
 
 _LINE = re.compile(
     r"(?P<lead>[a-z][a-z ]*: (?:(?<=agent: )(?:the parent|subagent [^:\n]{0,40}), [a-z]+: )?)(?P<words>.*?)"
-    r"(?P<label>(?: \((?:derived|editing|reading|referenced|in progress|set by an agent)\)| \[from a tool\])*"
+    r"(?P<label>(?: \((?:derived|editing|reading|referenced|in progress|set by an agent"
+    r"|user, this project|user, all sessions)\)| \[from a tool\])*"
     r"(?: …)?)",
     re.DOTALL,
 )
 """A line of a delta: the HUD's own words, the item's, and the HUD's labels behind them."""
 
 _ARROW = re.compile("( -> )")
-_PARENTHESES = re.compile(r"((?: \(derived\)| \[from a tool\])? \(because: |(?: …|\))? \(replaces: |\)$)")
+_PARENTHESES = re.compile(
+    r"((?: \((?:derived|user, this project|user, all sessions)\)| \[from a tool\])? \(because: "
+    r"|(?: …|\))? \(replaces: |\)$)"
+)
 """What stands between two texts in one line, or behind the last."""
 
 

@@ -27,8 +27,8 @@ from hudkit.compose.fitting.sections import (
 )
 from hudkit.compose.visible_text import LINE_SEPARATOR
 from hudkit.sections.section import (
+    COMMON_LABELS,
     CURRENT_PRIORITY,
-    DERIVED_LABEL,
     ITEM_CHARS,
     SectionSpec,
     ShownBlock,
@@ -120,9 +120,10 @@ def section_items(spec: SectionSpec, fields: Any, options: ViewOptions) -> Secti
     # A section without a setting of its own has no limit.
     limit = getattr(options.limits, spec.name, None)
     priorities = tuple(item_priorities(spec, items))
-    if len(items) > 1 and all(item.label == DERIVED_LABEL for item in items):
+    label = items[0].label
+    if len(items) > 1 and label in COMMON_LABELS and all(item.label == label for item in items):
         items = tuple(msgspec.structs.replace(item, label="") for item in items)
-        return SectionItems(spec, items, priorities, limit, ", derived")
+        return SectionItems(spec, items, priorities, limit, f", {label.strip(' ()')}")
     return SectionItems(spec, items, priorities, limit)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar, overload
 import msgspec
 
 from hudkit.log.event import Event, Origin
+from hudkit.log.payloads import Level
 
 MAX_REFUSED = 200
 """Texts of removed derived items that are remembered, the newest: enough for a long session, small in a snapshot."""
@@ -32,19 +33,25 @@ class Compactions(Protocol):
 
 class ItemMark(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where something comes from: the event's sequence number, its time (Unix ms), turn and origin, and the session
-    from which it was taken up (empty: this one)."""
+    from which it was taken up (empty: this one). `level` is where it holds beyond its session."""
 
     seq: int = 0
     time: int = msgspec.field(default=0, name="at")
     turn: int = 0
     origin: Origin = Origin.AGENT
     taken_from: str = msgspec.field(default="", name="taken")
+    level: Level = ""
+
+
+_MAY_PROMOTE = (Origin.USER, Origin.SYSTEM)
+"""Who may say that something holds beyond its session: its user, and hudkit where it takes up what the user said."""
 
 
 def mark_of(event: Event) -> ItemMark:
     """Return the mark of what this event makes or changes."""
     taken_from = getattr(event.payload, "taken_from", "")
-    return ItemMark(event.seq, event.timestamp, event.turn, event.origin, taken_from)
+    level: Level = getattr(event.payload, "level", "") if event.origin in _MAY_PROMOTE else ""
+    return ItemMark(event.seq, event.timestamp, event.turn, event.origin, taken_from, level)
 
 
 class SectionItem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -172,6 +179,20 @@ def confirm_item(section: S, id: str, event: Event) -> S:
             confirmed = msgspec.structs.replace(item, derived=False, mark=mark, doubt="", suspended=False)
             return _with_items(section, (*section.items[:place], confirmed, *section.items[place + 1 :]))
     return section
+
+
+def promote_item(section: S, text: str, event: Event) -> S:
+    """Return the section with the item of this text as one that its user made hold beyond the session, or took back.
+
+    It is no longer derived, and keeps the origin of its text. Unchanged where the event is not the user's.
+    """
+    item = section.find(text)
+    if item is None or event.origin not in _MAY_PROMOTE:
+        return section
+    place = section.items.index(item)
+    mark = msgspec.structs.replace(mark_of(event), origin=item.mark.origin, taken_from=item.mark.taken_from)
+    promoted = msgspec.structs.replace(item, derived=False, mark=mark, doubt="", suspended=False)
+    return _with_items(section, (*section.items[:place], promoted, *section.items[place + 1 :]))
 
 
 def doubt_item(section: S, text: str, by: str, suspended: bool) -> S:

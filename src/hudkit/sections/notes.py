@@ -16,6 +16,7 @@ from hudkit.log.payloads import (
     SectionClear,
     SectionReplace,
     StatementDoubt,
+    StatementPromote,
 )
 from hudkit.sections.items import (
     ItemList,
@@ -27,6 +28,7 @@ from hudkit.sections.items import (
     doubt_item,
     mark_of,
     may_derive,
+    promote_item,
     remember_refused,
     remove_item,
     replace_texts,
@@ -90,6 +92,8 @@ def _reduce(notes: NotesState, event: Event) -> NotesState:
             return after if derived else remember_refused(notes, after)
         case NoteConfirm(id=id):
             return confirm_item(notes, id, event)
+        case StatementPromote(section="notes", text=text):
+            return promote_item(notes, text, event)
         case StatementDoubt(section="notes", text=text, by=by, suspended=suspended):
             return doubt_item(notes, text, by, suspended)
         case SectionReplace(section="notes", values=values):
@@ -129,7 +133,16 @@ def _rows(notes: NotesState) -> tuple[KeyedRow, ...]:
 
 
 LOGIC = SectionLogic(
-    handles=(NoteAdd, NoteUpdate, NoteRemove, NoteConfirm, StatementDoubt, SectionReplace, SectionClear),
+    handles=(
+        NoteAdd,
+        NoteUpdate,
+        NoteRemove,
+        NoteConfirm,
+        StatementDoubt,
+        StatementPromote,
+        SectionReplace,
+        SectionClear,
+    ),
     reduce=_reduce,
     items=_items,
     rows=_rows,

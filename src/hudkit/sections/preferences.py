@@ -12,6 +12,7 @@ from hudkit.log.payloads import (
     SectionClear,
     SectionReplace,
     StatementDoubt,
+    StatementPromote,
 )
 from hudkit.sections.items import (
     ItemList,
@@ -22,6 +23,7 @@ from hudkit.sections.items import (
     doubt_item,
     mark_of,
     may_derive,
+    promote_item,
     remember_refused,
     remove_item,
     replace_texts,
@@ -69,6 +71,8 @@ def _reduce(preferences: PreferencesState, event: Event) -> PreferencesState:
             return after if derived else remember_refused(preferences, after)
         case PreferenceConfirm(id=id):
             return confirm_item(preferences, id, event)
+        case StatementPromote(section="preferences", text=text):
+            return promote_item(preferences, text, event)
         case StatementDoubt(section="preferences", text=text, by=by, suspended=suspended):
             return doubt_item(preferences, text, by, suspended)
         case SectionReplace(section="preferences", values=values):
@@ -93,7 +97,15 @@ def _rows(preferences: PreferencesState) -> tuple[KeyedRow, ...]:
 
 
 LOGIC = SectionLogic(
-    handles=(PreferenceAdd, PreferenceRemove, PreferenceConfirm, StatementDoubt, SectionReplace, SectionClear),
+    handles=(
+        PreferenceAdd,
+        PreferenceRemove,
+        PreferenceConfirm,
+        StatementDoubt,
+        StatementPromote,
+        SectionReplace,
+        SectionClear,
+    ),
     reduce=_reduce,
     items=_items,
     rows=_rows,

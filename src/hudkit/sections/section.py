@@ -8,7 +8,7 @@ module repeats its own title or priority.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
@@ -182,8 +182,18 @@ class ViewOptions(msgspec.Struct, frozen=True):
 DERIVED_LABEL = " (derived)"
 """The suffix of an item that was read from plain words; where all of a section were, its heading says so."""
 
-ORIGIN_LABELS = _FROM_TOOL, _, _MAY_BE_OVER = " [from a tool]", DERIVED_LABEL, " (derived, may be over)"
+LEVEL_WORDS: Mapping[str, str] = {"project": "user, this project", "user": "user, all sessions"}
+"""Whose word it is that an item holds beyond its session, and where it does."""
+
+LEVEL_LABELS = {level: f" ({words})" for level, words in LEVEL_WORDS.items()}
+
+_FROM_TOOL, _MAY_BE_OVER = " [from a tool]", " (derived, may be over)"
+
+ORIGIN_LABELS = (_FROM_TOOL, DERIVED_LABEL, _MAY_BE_OVER, *LEVEL_LABELS.values())
 """The suffixes that `origin_label` and `derived_label` give."""
+
+COMMON_LABELS = (DERIVED_LABEL, *LEVEL_LABELS.values())
+"""Those that stand once in a section's heading where all its items have the same."""
 
 _MAX_EXCEPTION = 100
 """Characters of the sentence that names an exception."""
@@ -217,7 +227,9 @@ class DerivedItem(Protocol):
 
 
 def derived_label(item: DerivedItem) -> str:
-    """Return the suffix that tells where an item comes from, and that it may be over."""
+    """Return the suffix that tells where an item comes from, where it holds, and that it may be over."""
+    if item.mark.level:
+        return LEVEL_LABELS[item.mark.level]
     if item.doubt and item.suspended:
         return f" (derived, but: {shorten(item.doubt, _MAX_EXCEPTION)})"
     return _MAY_BE_OVER if item.doubt else origin_label(item.mark.origin, item.derived)

@@ -42,6 +42,7 @@ from hudkit.log.payloads import (
     SessionOffer,
     SessionStart,
     ShareSync,
+    StatementPromote,
     TodoSync,
     Unknown,
     type_of,
@@ -257,6 +258,7 @@ PERMANENT_TYPES: dict[str, str] = {
         ((MessagesRevert,), "the host took the messages back, and only the host can bring them back"),
         ((SessionStart, SessionLink, TodoSync), "it is the host's own, and is told again"),
         ((SessionOffer, ShareSync), "it tells of another session"),
+        ((StatementPromote,), "its user said so, and takes it back with `hudkit review --forget`"),
         ((ProjectSet,), "the project's defaults are set again by project.set"),
     )
     for kind in kinds

@@ -16,7 +16,7 @@ from hudkit.compose import shorten, visible
 from hudkit.log.event import Origin
 from hudkit.log.secret_patterns import without_secrets
 from hudkit.sections.items import ItemMark, SectionItem
-from hudkit.sections.section import DerivedItem
+from hudkit.sections.section import LEVEL_WORDS, DerivedItem
 from hudkit.tools.operation import AnswerRow, OperationArguments, OperationResult, SectionListing
 
 _DEFAULT_ROWS = 50
@@ -81,6 +81,8 @@ def row_lines(rows: Iterable[AnswerRow]) -> str:
 def origin_tags(mark: ItemMark) -> tuple[str, ...]:
     """Return the tags of an origin that is not the agent's own, and of the session from which it was taken up."""
     taken = (f"from {mark.taken_from}",) if mark.taken_from else ()
+    if mark.level:
+        return (LEVEL_WORDS[mark.level], *taken)
     return taken if mark.origin is Origin.AGENT else (f"from {mark.origin}", *taken)
 
 

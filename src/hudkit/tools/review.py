@@ -7,12 +7,13 @@ types as the operations write, so that it is listed, undone and told to the agen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from hudkit.errors import ConfigError
 from hudkit.hud import SessionCore
+from hudkit.hud.always_file import KIND_NAMES, Section
 from hudkit.log.event import Origin
 from hudkit.log.payloads import (
     ConstraintAdd,
@@ -22,6 +23,7 @@ from hudkit.log.payloads import (
     DecisionRecord,
     DecisionRemove,
     EventUndo,
+    Level,
     NoteAdd,
     NoteConfirm,
     NoteRemove,
@@ -29,6 +31,7 @@ from hudkit.log.payloads import (
     PreferenceAdd,
     PreferenceConfirm,
     PreferenceRemove,
+    StatementPromote,
 )
 from hudkit.sections.constraints import Constraint
 from hudkit.sections.decisions import Decision
@@ -38,7 +41,6 @@ from hudkit.sections.state import HudState
 from hudkit.tools.record import record
 
 _Item: TypeAlias = Constraint | Preference | Decision | Note
-_Section: TypeAlias = Literal["constraints", "preferences", "decisions", "notes"]
 
 _MAX_TEXT_CHARS = 2_000
 """Characters of a new wording at most."""
@@ -49,10 +51,10 @@ class ReviewedItem(msgspec.Struct, frozen=True):
 
     `sentence` is the whole sentence, which may be the text itself, and `form` what it was taken for; both are empty
     where the item was recorded on purpose. `doubt` is a later sentence against it, which names an exception where the
-    item is `suspended`. `time` is in Unix ms.
+    item is `suspended`. `level` is where it holds beyond the session, `time` is in Unix ms.
     """
 
-    section: _Section
+    section: Section
     id: str
     text: str
     reason: str = ""
@@ -61,6 +63,7 @@ class ReviewedItem(msgspec.Struct, frozen=True):
     form: str = ""
     doubt: str = ""
     suspended: bool = False
+    level: Level = ""
     origin: Origin = Origin.USER
     time: int = 0
     seq: int = 0
@@ -68,13 +71,12 @@ class ReviewedItem(msgspec.Struct, frozen=True):
     @property
     def kind(self) -> str:
         """Return what it is, in a word of the user's: rule, preference, decision, note."""
-        return _KINDS[self.section].noun
+        return KIND_NAMES[self.section]
 
 
 class _Kind(msgspec.Struct, frozen=True):
-    """How the items of a section are called, and what is written of them."""
+    """What is written of the items of a section."""
 
-    noun: str
     confirm: Callable[[str], Payload]
     remove: Callable[[str], Payload]
     add: Callable[[str, ReviewedItem], Payload]
@@ -82,25 +84,21 @@ class _Kind(msgspec.Struct, frozen=True):
 
 _KINDS: dict[str, _Kind] = {
     "constraints": _Kind(
-        "rule",
         ConstraintConfirm,
         ConstraintRemove,
         lambda text, old: ConstraintAdd(text, old.id, sentence=old.sentence, form=old.form),
     ),
     "preferences": _Kind(
-        "preference",
         PreferenceConfirm,
         PreferenceRemove,
         lambda text, old: PreferenceAdd(text, old.id, sentence=old.sentence, form=old.form),
     ),
     "decisions": _Kind(
-        "decision",
         DecisionConfirm,
         DecisionRemove,
         lambda text, old: DecisionRecord(text, old.reason, old.id, sentence=old.sentence, form=old.form),
     ),
     "notes": _Kind(
-        "note",
         NoteConfirm,
         NoteRemove,
         lambda text, old: NoteAdd(text, old.id, sentence=old.sentence, form=old.form),
@@ -144,12 +142,12 @@ def find_item(items: Sequence[ReviewedItem], name: str) -> ReviewedItem:
 def keep_item(session: SessionCore, item: ReviewedItem) -> tuple[int, ...]:
     """Record that a derived item is right: it is marked no longer. Return the numbers of the events: none where that
     changes nothing. Raises a `StoreError`."""
-    return _append(session, item, lambda _: (_KINDS[item.section].confirm(item.id),))
+    return _append(session, item, _KINDS[item.section].confirm(item.id))
 
 
 def drop_item(session: SessionCore, item: ReviewedItem) -> tuple[int, ...]:
     """Record that an item is withdrawn; the same words are not heard again. Returns and raises as `keep_item`."""
-    return _append(session, item, lambda _: (_KINDS[item.section].remove(item.id),))
+    return _append(session, item, _KINDS[item.section].remove(item.id))
 
 
 def edit_item(session: SessionCore, item: ReviewedItem, text: str) -> tuple[int, ...]:
@@ -164,7 +162,23 @@ def edit_item(session: SessionCore, item: ReviewedItem, text: str) -> tuple[int,
     if text == item.text:
         return keep_item(session, item)
     kind = _KINDS[item.section]
-    return _append(session, item, lambda _: (kind.remove(item.id), kind.add(text, item)))
+    return _append(session, item, kind.remove(item.id), kind.add(text, item))
+
+
+def promote_item(session: SessionCore, item: ReviewedItem, level: Level) -> tuple[int, ...]:
+    """Record that an item is right and holds at a level, beyond this session; empty: not any more.
+
+    Returns and raises as `keep_item`. Putting it where sessions that begin find it is the caller's (`always_file`).
+    """
+
+    def decide(state: HudState) -> Sequence[Payload]:
+        current = _current(state, item)
+        changes = current.derived or current.mark.level != level
+        return (StatementPromote(item.section, item.text, level),) if changes else ()
+
+    # Not by `record`: whether an event of the user's changes anything is not seen on one of nobody's.
+    events, _ = session.decide(decide, origin=Origin.USER)
+    return tuple(event.seq for event in events)
 
 
 def undo_answer(session: SessionCore, seqs: Sequence[int]) -> None:
@@ -172,20 +186,21 @@ def undo_answer(session: SessionCore, seqs: Sequence[int]) -> None:
     session.append(*(EventUndo(seq, "taken back in the review") for seq in reversed(seqs)), origin=Origin.USER)
 
 
-def _append(
-    session: SessionCore, item: ReviewedItem, payloads: Callable[[HudState], Sequence[Payload]]
-) -> tuple[int, ...]:
+def _append(session: SessionCore, item: ReviewedItem, *payloads: Payload) -> tuple[int, ...]:
     def decide(state: HudState) -> Sequence[Payload]:
-        # Another writer may have ended it since it was listed.
-        current = getattr(state, item.section).get(item.id)
-        if current is None or current.words != item.text:
-            raise ConfigError(
-                f"{item.kind} {item.id} has changed meanwhile", hint="`hudkit review` lists what there is"
-            )
-        return payloads(state)
+        _current(state, item)
+        return payloads
 
     change = record(session, Origin.USER, decide)
     return tuple(event.seq for event in change.events)
+
+
+def _current(state: HudState, item: ReviewedItem) -> _Item:
+    """The item as it is now. Raises `ConfigError` where another writer changed or ended it since it was listed."""
+    current: _Item | None = getattr(state, item.section).get(item.id)
+    if current is None or current.words != item.text:
+        raise ConfigError(f"{item.kind} {item.id} has changed meanwhile", hint="`hudkit review` lists what there is")
+    return current
 
 
 def _with_source(session: SessionCore, section: str, item: _Item) -> ReviewedItem:
@@ -204,6 +219,7 @@ def _with_source(session: SessionCore, section: str, item: _Item) -> ReviewedIte
         getattr(payload, "form", ""),
         item.doubt,
         item.suspended,
+        mark.level,
         mark.origin,
         mark.time,
         mark.seq,

@@ -19,7 +19,12 @@ At a terminal it asks about one after the other, and one key answers: **k**eep i
 **s**kip it; **u** takes the last answer back, **q** ends and keeps what was answered, **?** explains the keys.
 Elsewhere it prints the list, and the options answer: an item is named by its id, its text, or words of its own.
 Every answer is an event of yours in the session's log, which its agent has from its next call on. What you drop is
-not heard again from the same words."""
+not heard again from the same words.
+
+**p** (`--for-project`) and **m** (`--for-me`) make an item hold beyond the session: in all sessions of its project
+that begin from then on, or in all of yours, in every host. They are kept in `always.toml` beside your settings, which
+you may edit; `--always` lists them, `--forget` takes one out. No agent can do this: it has no operation for it, and
+the shell of an agent is refused."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +36,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     for option, what in (
         ("--keep", "say that it is right; it is not marked as derived any more"),
         ("--drop", "withdraw it; the same words are not heard again"),
+        ("--for-project", "say that it holds in all sessions of its project, in every host"),
+        ("--for-me", "say that it holds in all of your sessions, in every host"),
     ):
         parser.add_argument(option, dest="answers", action=_Answer, const=option[2:], metavar="ID", help=what)
     parser.add_argument(
@@ -43,6 +50,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="word it otherwise",
     )
     parser.set_defaults(answers=[])
+    parser.add_argument("--always", action="store_true", help="list what holds beyond one session")
+    parser.add_argument(
+        "--forget", action="append", default=[], metavar="WORDS", help="let it hold no longer (words of its own)"
+    )
     log_arguments(parser)
 
 

@@ -182,6 +182,8 @@ class SessionBinding:
         if where.key in self._offered:
             return ""
         self._offered.add(where.key)
+        with suppress(HudkitError):  # then it goes without
+            host_session.session.inherit()
         return self._offer(host_session.session)
 
     def _offer(self, session: HudSession) -> str:
