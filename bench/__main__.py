@@ -25,6 +25,7 @@ NAMES = (
     "recorder_fresh",
     "conformance_kit",
     "beam",
+    "retrieval",
     "llama",
     "real_model",
     "composition",

@@ -10,8 +10,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from talks_fixture import Talks
 
-from hudkit.transcripts.search import SearchFilters, SearchQuery
+from hudkit.transcripts import Message, TextPart
+from hudkit.transcripts.search import IndexReader, IndexWriter, SearchFilters, SearchQuery
 from hudkit.transcripts.search.index_reader import stem_beginning
 from hudkit.transcripts.search.passages import passages
 
@@ -82,6 +84,22 @@ def test_words_find_what_is_spelt_otherwise(talks, reader, asked, label):
     near = talks.labels[label]
     session, _, place = near.partition(":")
     assert {f"{session}:{int(place) + step}" for step in (-1, 0, 1)} & set(hits)
+
+
+def test_a_short_answer_is_found_by_its_question_and_a_long_message_beside_it_is_not(tmp_path):
+    talks = Talks()
+    texts = {"long": "Good morning to you. " * 90, "asked": "Which colour has the pontoon sign?", "short": "Green."}
+    for name, text in texts.items():
+        part = TextPart(name, text)
+        talks.said["ferry-1"].append(Message(name, "ferry-1", "assistant", 1, 1, finish="stop", parts=(part,)))
+    with IndexWriter.open(tmp_path / "search.db") as index:
+        index.update([talks], session_id="ferry-1")
+    reader = IndexReader.open(tmp_path / "search.db")
+    hits = {hit.message: hit for hit in reader.search(SearchQuery("colour of the pontoon sign", limit=20))}
+    reader.close()
+    assert list(hits)[:2] == ["asked", "short"]
+    assert hits["short"].score > 0.7 * hits["asked"].score
+    assert hits["long"].score < 0.3 * hits["asked"].score
 
 
 def test_a_quoted_phrase_must_occur(talks, reader):

@@ -8,7 +8,9 @@ A question is answered in four steps, of which none grows with the index:
    all; the best `MAX_CANDIDATES` of those are ranked. Where even the rarest is that common, the passages that hold
    all words are looked at, the newest first: the newest is preferred only where nothing else decides.
 3. Ranking: BM25, words that stand together, who says it, how old it is; the best passage of a message.
-4. Neighbours: a message beside a good one gets a share of its score, because an answer follows its question.
+4. Neighbours: a message beside a good one gets a share of its score, because an answer follows its question. The
+   longer the message, the smaller its share: a short one is understood with what stands beside it, a long one that
+   lacks the words is about something else.
 
     question "refresh token expiry"     in 40, 9,000 and 12 passages
     candidates from expiry (12) and refresh (52 in all); token (9,000) would go beyond COMMON and brings none
@@ -144,7 +146,7 @@ class _StemCache:
 COMMON = 6_000
 """Passages with a word from which on it is common."""
 
-MAX_CANDIDATES = 150
+MAX_CANDIDATES = 120
 """Passages that are ranked."""
 
 MAX_SCANNED = 20_000
@@ -153,8 +155,11 @@ MAX_SCANNED = 20_000
 RELATED_SHARE = 0.5
 """What a relative of a word counts, beside the word itself."""
 
-NEIGHBOUR_SHARE = 0.6
-"""What a message has from a better one beside it in the conversation: the answer that follows a question."""
+NEIGHBOUR_SHARE = 0.8
+"""What a short message has from a better one beside it in the conversation: the answer that follows a question."""
+
+NEIGHBOUR_WORDS = 60
+"""Words up to which a message is short; one of twice as many has half of that share."""
 
 NEIGHBOUR_REACH = 3
 ENOUGH_CANDIDATES = 30
@@ -166,7 +171,7 @@ FEW_SESSIONS = 24
 MANY_SESSIONS = 400
 """Sessions up to which each is looked at by itself where the newest passages brought nothing."""
 
-NEIGHBOUR_HITS = 40  # best messages whose neighbours are looked at
+NEIGHBOUR_HITS = 20  # best messages whose neighbours are looked at
 SNIPPET_WORDS = 32
 
 _COLUMNS = "e.id, e.session, e.place, e.message, e.role, e.tool, e.time, e.text, e.parts"
@@ -482,7 +487,8 @@ class IndexReader:
                 for step in range(-NEIGHBOUR_REACH, NEIGHBOUR_REACH + 1)
                 if step
             )
-            lifted.append(_RankedPassage(scores.get((session, place), 0.0) + NEIGHBOUR_SHARE * beside, row))
+            share = NEIGHBOUR_SHARE * min(1.0, NEIGHBOUR_WORDS / (row.text.count(" ") + 1))
+            lifted.append(_RankedPassage(scores.get((session, place), 0.0) + share * beside, row))
         return sorted(lifted, key=_order)
 
     # -- answers -----------------------------------------------------------------------------------------------

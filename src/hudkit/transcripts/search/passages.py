@@ -109,7 +109,7 @@ def _remove_secrets(text: str) -> str:
 
 def identifier_words(text: str) -> str:
     """Return the words within identifiers: `refreshToken2` gives `refresh Token 2`."""
-    runs = dict.fromkeys(match.group() for match in _RUN.finditer(text))
+    runs = dict.fromkeys(_RUN.findall(text))
     # Runs first: looked for in the whole text, an identifier would be tried anew from every letter of a long word.
     identifiers = (run for run in runs if len(run) <= _MAX_IDENTIFIER and _IDENTIFIER.fullmatch(run))
     return " ".join(" ".join(_INNER.findall(identifier)) for identifier in identifiers)
