@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -16,6 +17,25 @@ from hudkit.log import payloads as p
 TITLE = "starting the command line, CPU time beside bare argparse"
 _ARGPARSE = "import argparse; parser = argparse.ArgumentParser(); parser.add_argument('--x'); parser.parse_args([])"
 _RUNS = 15
+_MOST = 5.5
+"""Times the processor time of argparse: 0.12 s where that takes 22 ms."""
+_READS = (
+    "log",
+    "show",
+    "show --sessions",
+    "show --state",
+    "show --cache",
+    "show --window",
+    "compactions",
+    "memory sessions",
+    "memory search tests",
+    "memory summary",
+    "replay",
+    "project",
+    "config",
+    "verify",
+    "statusline",
+)
 
 
 def _cpu_seconds(*argv: str) -> float:
@@ -23,7 +43,7 @@ def _cpu_seconds(*argv: str) -> float:
     seconds = []
     for _ in range(_RUNS):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *argv], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([sys.executable, *argv], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return median(seconds)
@@ -37,7 +57,7 @@ def _make_log(path: Path) -> None:
 
 
 def run() -> list[Figure]:
-    """The targets: 0.12 s where argparse takes 0.03 s."""
+    """The target: 0.12 s for a command that only reads. `doctor` and `watch` do more than that."""
     bare = _cpu_seconds("-c", _ARGPARSE)
     note = f"argparse {1000 * bare:.0f} ms"
     helps = ("show", "memory", "install", "rooms run")
@@ -50,8 +70,13 @@ def run() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "hudkit.db"
         _make_log(log)
-        for words in ("log", "show --sessions", "show"):
-            seconds = _cpu_seconds("-m", "hudkit", *words.split(), "--db", str(log))
-            figures.append(Figure(f"hudkit {words}", seconds / bare))
+        transcript = Path(folder) / ".claude" / "projects" / "-p" / "session.jsonl"  # for `replay` to list
+        transcript.parent.mkdir(parents=True)
+        transcript.write_text('{"type":"user","sessionId":"s","message":{"role":"user","content":"hello"}}\n')
+        os.environ |= {"HUDKIT_DB": str(log), "HOME": folder}
+        for words in _READS:
+            seconds = _cpu_seconds("-m", "hudkit", *words.split())
+            note = f"{1000 * seconds:.0f} ms"
+            figures.append(Figure(f"hudkit {words}", seconds / bare, most=_MOST, note=note))
     figures.append(Figure("from hudkit import Hud", _cpu_seconds("-c", "from hudkit import Hud; Hud") / bare))
     return figures

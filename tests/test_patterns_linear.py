@@ -12,10 +12,15 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import hudkit
+from hudkit.lazy import lazy_pattern
+
+PATTERNS = (re.Pattern, type(lazy_pattern("")))
+"""A pattern, and what stands for one until it is used."""
 
 RUNS = [
     *"aA0 \t\n-_./\\*`~#\"'=:<>([{@$%&|,;!?+^",
@@ -45,7 +50,7 @@ def patterns_of(name: str) -> Iterator[tuple[str, re.Pattern[str], bool]]:
     module = importlib.import_module(name)
     source = Path(str(module.__file__)).read_text(encoding="utf-8")
     for variable, value in vars(module).items():
-        single = isinstance(value, re.Pattern)
+        single = isinstance(value, PATTERNS)
         uses = set(re.findall(rf"\b{re.escape(variable)}\.(\w+)\(", source)) if single else set()
         for pattern in _within(value):
             own = not single or re.search(rf"^{re.escape(variable)}\b.*=", source, re.MULTILINE)
@@ -54,8 +59,8 @@ def patterns_of(name: str) -> Iterator[tuple[str, re.Pattern[str], bool]]:
 
 
 def _within(value: object, depth: int = 0) -> Iterator[re.Pattern[str]]:
-    if isinstance(value, re.Pattern):
-        yield value
+    if isinstance(value, PATTERNS):
+        yield cast("re.Pattern[str]", value)
     elif isinstance(value, dict) and depth < 3:
         for inner in value.values():
             yield from _within(inner, depth + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -22,24 +21,24 @@ from hudkit.hud.always_file import AlwaysItems
 from hudkit.hud.cross_session import LinkedSessionSync, ProjectDefaults, ResumeOffer
 from hudkit.hud.session_core import APPEND_ATTEMPTS, FrameStep
 from hudkit.hud.session_keys import PROJECT_LOG, encode_key_part, host_id_of_key, keys_with_id, project_key
+from hudkit.lazy import lazy_function
 from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.event_log import EventLog, Finding
 from hudkit.log.payloads import EventUndo, Payload, SessionStart
-from hudkit.sections.sandboxed import (
-    PackagePreparation,
-    PackageSections,
-    ProjectFile,
-    Sandbox,
-    SandboxLimits,
-    SectionFiles,
-    SectionPaths,
-    SectionPreparation,
-)
 from hudkit.sections.state import HudState
+from hudkit.tokens.counting import DeferredCounter
 
 if TYPE_CHECKING:  # messages and operations cost time to import, and who only reads a log needs neither
     from hudkit.ingest import IngestBatch, IngestEvent, IngestState
     from hudkit.ingest.ingester import ForkCandidate
+    from hudkit.paths import SectionPaths
+    from hudkit.sections.sandboxed import (
+        PackagePreparation,
+        PackageSections,
+        ProjectFile,
+        Sandbox,
+        SectionPreparation,
+    )
     from hudkit.tools import OperationResult
     from hudkit.transcripts import Message
     from hudkit.transcripts.search import PastSessions
@@ -50,9 +49,6 @@ _NEAR_END = 32
 
 _CHUNK, _MAX_CHUNKS = 1_000, 5
 """Events that are read at once to find what a host took back, and how often where its history may be cut in front."""
-
-
-_LOG = logging.getLogger(__name__)
 
 
 class HudSession(SessionCore):
@@ -275,7 +271,9 @@ class HudSession(SessionCore):
                 self.inherit()  # first: what holds in all sessions is not the other session's
                 take_up(self, self.project_log)
         except HudkitError as error:
-            _LOG.warning("the task that was handed on is not taken up: %s", error)
+            import logging
+
+            logging.getLogger(__name__).warning("the task that was handed on is not taken up: %s", error)
 
     always_items: AlwaysItems | None = None
 
@@ -324,7 +322,7 @@ class Hud:
         self.log = log
         self.settings = settings or Settings()
         self._environment = ClockAndIds(clock or unix_ms, ids or uuid7)
-        self._counter = counter
+        self._counter = counter or DeferredCounter()
         self._sessions: dict[str, HudSession] = {}
         self._others: dict[str, HudSession] = {}  # only read
         self._section_paths = sections
@@ -407,14 +405,13 @@ class Hud:
         """What is done before the frames of a session, in order: a custom section may show what is inherited."""
         steps: list[FrameStep] = [FrameStep(always)] if always is not None else []
         if project_log is not None:
-            file = ProjectFile(self._section_paths, path) if self._section_paths and path is not None else None
-            steps.append(FrameStep(ProjectDefaults(project_log, file)))
-        files = SectionFiles(self._section_paths, path) if self._section_paths else None
-        sections = SectionPreparation(self.settings.custom, self.sandbox, files)
+            steps.append(FrameStep(ProjectDefaults(project_log, self._project_file(path))))
+        has_files = self._section_paths is not None
+        sections = lazy_function(partial(self._section_preparation, path))
         # Files are looked at before every frame: one may be new.
-        steps.append(FrameStep(sections, needs=attrgetter("custom.sections") if files is None else None))
-        if self.settings.custom.plugins or files is not None:
-            packages = PackagePreparation(self.settings.custom, self.packages, partial(self._events_of, key))
+        steps.append(FrameStep(sections, needs=None if has_files else attrgetter("custom.sections")))
+        if self.settings.custom.plugins or has_files:
+            packages = lazy_function(partial(self._package_preparation, key))
             has_some = self.settings.custom.plugins
             # Where the settings name none, there is only to take away what an earlier start of hudkit showed.
             steps.append(FrameStep(packages, needs=None if has_some else attrgetter("custom.sections")))
@@ -422,6 +419,24 @@ class Hud:
         steps.append(FrameStep(linked, needs=attrgetter("session.links")))
         steps.append(FrameStep(ResumeOffer(key, self.log, self._state_of)))
         return steps
+
+    def _project_file(self, path: Path | None) -> ProjectFile | None:
+        if self._section_paths is None or path is None:
+            return None
+        from hudkit.sections.sandboxed import ProjectFile
+
+        return ProjectFile(self._section_paths, path)
+
+    def _section_preparation(self, path: Path | None) -> SectionPreparation:
+        from hudkit.sections.sandboxed import SectionFiles, SectionPreparation
+
+        files = SectionFiles(self._section_paths, path) if self._section_paths else None
+        return SectionPreparation(self.settings.custom, self.sandbox, files)
+
+    def _package_preparation(self, key: str) -> PackagePreparation:
+        from hudkit.sections.sandboxed import PackagePreparation
+
+        return PackagePreparation(self.settings.custom, self.packages, partial(self._events_of, key))
 
     def forget(self, session: HudSession) -> None:
         """Let go of what is remembered of a session; taken again, it is read from the log."""
@@ -436,6 +451,8 @@ class Hud:
     def sandbox(self) -> Sandbox:
         """Return where custom sections run; its process starts with the first of them."""
         if self._sandbox is None:
+            from hudkit.sections.sandboxed import Sandbox, SandboxLimits
+
             limits = self.settings.custom
             self._sandbox = Sandbox(SandboxLimits(limits.timeout_ms / 1000, limits.memory_mib * 1024 * 1024))
         return self._sandbox
@@ -443,16 +460,14 @@ class Hud:
     def packages(self) -> PackageSections:
         """Return the sections of installed packages, as far as they were loaded; none is before a frame asks."""
         if self._packages is None:
+            from hudkit.sections.sandboxed import PackageSections
+
             self._packages = PackageSections()
         return self._packages
 
     @property
     def counter(self) -> TokenCounter:
-        """Return the token counter, loaded when it is first needed."""
-        if self._counter is None:
-            from hudkit.tokens import shared_counter
-
-            self._counter = shared_counter()
+        """Return the token counter; its vocabulary is loaded when something is first counted."""
         return self._counter
 
     def sessions(self) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ then the project's, which may set only how much is shown. The field descriptions
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from json import dumps
@@ -467,13 +466,18 @@ SIZE_LIMIT = 64 * 1024
 
 
 class EffectiveSettings(msgspec.Struct, frozen=True):
-    """The settings in force. `origins` has `default`, `user` or `project` for each dotted key; `warnings` say what is
-    wrong with the files and was left out, `renamed` which keys were read under an old name."""
+    """The settings in force. `set_by` has `user` or `project` for each dotted key that is not the default; `warnings`
+    say what is wrong with the files and was left out, `renamed` which keys were read under an old name."""
 
     settings: Settings
-    origins: Mapping[str, str]
+    set_by: Mapping[str, str]
     warnings: tuple[str, ...]
     renamed: tuple[str, ...] = ()
+
+    @property
+    def origins(self) -> Mapping[str, str]:
+        """Return `default`, `user` or `project` for each dotted key."""
+        return dict.fromkeys((key.name for key in keys()), "default") | dict(self.set_by)
 
 
 class SettingKey(msgspec.Struct, frozen=True):
@@ -491,7 +495,7 @@ def load(user: Path | None = None, project: Path | None = None) -> EffectiveSett
     project's keys outside of `PROJECT_TABLES`.
     """
     table: Table = {}
-    origins = dict.fromkeys((key.name for key in keys()), "default")
+    set_by: dict[str, str] = {}
     warnings: list[str] = []
     renamed: list[str] = []
     settings = Settings()
@@ -511,8 +515,8 @@ def load(user: Path | None = None, project: Path | None = None) -> EffectiveSett
             warnings += error.details.get("all", (str(error),))  # type: ignore[arg-type]  # of strings
             continue
         table = overlaid(table, own)
-        origins.update(dict.fromkeys(_leaves(own), level))
-    return EffectiveSettings(settings, origins, tuple(warnings), tuple(renamed))
+        set_by.update(dict.fromkeys(_leaves(own), level))
+    return EffectiveSettings(settings, set_by, tuple(warnings), tuple(renamed))
 
 
 def read(path: Path) -> Table:
@@ -540,6 +544,8 @@ def read(path: Path) -> Table:
 
 def parse(text: str, where: str = "the settings") -> Table:
     """Return the table that a TOML text is. Raises `ConfigError` with line and column."""
+    import tomllib  # most users have no such file
+
     try:
         return tomllib.loads(text)
     except RecursionError:

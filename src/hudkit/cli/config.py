@@ -88,8 +88,9 @@ def _check(user: Path | None, project: Path | None, json: bool) -> int:
 
 
 def _facts(effective: EffectiveSettings, user: Path | None, project: Path | None) -> dict[str, object]:
+    origins = effective.origins
     rows = [
-        {"key": name, "value": value, "from": effective.origins[name], "default": key.default, "meaning": key.meaning}
+        {"key": name, "value": value, "from": origins[name], "default": key.default, "meaning": key.meaning}
         for key, (name, value) in zip(keys(), _values(effective).items(), strict=True)
     ]
     files = {"user": user and str(user), "project": project and str(project)}
@@ -107,14 +108,14 @@ def _toml(effective: EffectiveSettings, user: Path | None, project: Path | None)
     there = user or f"{user_config()} (not there)"
     yield f"# user: {visible(str(there))}"
     yield f"# project: {visible(str(project or f'{PROJECT_FILE} (not there)'))}"
-    written = ""
+    written, origins = "", effective.origins
     for name, value in sorted(_values(effective).items(), key=lambda row: "." in row[0]):
         table, _, key = name.rpartition(".")
         if table != written:
             yield f"\n[{table}]"
             written = table
         line = f"# {key} is not set" if value is None else f"{key} = {toml_literal(value)}"
-        yield f"{line:<23} # {effective.origins[name]}"
+        yield f"{line:<23} # {origins[name]}"
 
 
 def _value(effective: EffectiveSettings, name: str) -> object:

@@ -21,7 +21,7 @@ from hudkit.cli.common import (
     user_settings,
 )
 from hudkit.cli.demo import ORCHARD_WINDOW, unpack_orchard
-from hudkit.cli.replays.histories import HistoryFolder, find_history
+from hudkit.cli.replays.known_histories import HistoryFolder, find_history
 from hudkit.cli.replays.recorded_log import write_recorded_log
 from hudkit.errors import ConfigError
 from hudkit.inspector.inspected_log import InspectedLog

@@ -7,9 +7,10 @@ nothing. What carries a command out is imported when the command runs.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 Run: TypeAlias = Callable[[argparse.Namespace], int]
 """Carries a command out and returns its exit code."""
@@ -65,7 +66,8 @@ class CommandParser(argparse.ArgumentParser):
     """A parser that takes options by their full names only, and suggests the nearest one for a wrong one."""
 
     def __init__(self, *positional: object, **named: object) -> None:
-        super().__init__(*positional, **{"allow_abbrev": False, **named})  # type: ignore[arg-type]
+        defaults = {"allow_abbrev": False, "formatter_class": _HelpFormatter}
+        super().__init__(*positional, **{**defaults, **named})  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments: "):
@@ -84,6 +86,24 @@ class CommandParser(argparse.ArgumentParser):
     def _option_names(self) -> set[str]:
         parsers = (self, *operation_parsers(self).values())
         return {name for parser in parsers for name in parser._option_string_actions}
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Knows the width of the terminal by itself: argparse makes a formatter for each option, and imports shutil, with
+    all kinds of archives, to ask."""
+
+    def __init__(self, prog: str, *positional: Any, **named: Any) -> None:
+        super().__init__(prog, *positional, **{"width": _terminal_width() - 2, **named})
+
+
+def _terminal_width() -> int:
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except OSError:  # not a terminal
+        return 80
 
 
 def suggestion(word: str, candidates: Iterable[str]) -> str:

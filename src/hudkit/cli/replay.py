@@ -7,23 +7,15 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from shlex import quote
 
 import msgspec
 
-from hudkit.cli.common import as_json as compact_json
 from hudkit.cli.common import progress_bar
 from hudkit.cli.replays import Options, Report, replay
-from hudkit.cli.replays.histories import (
-    SCHEMA,
-    HistoryFolder,
-    HistorySums,
-    explain_files,
-    find_history,
-    known_histories,
-)
+from hudkit.cli.replays.histories import HistorySums, explain_files
 from hudkit.cli.replays.history import HistoryOptions, SessionHistory
-from hudkit.cli.replays.history_text import HOSTS, history_lines
+from hudkit.cli.replays.history_text import history_lines
+from hudkit.cli.replays.known_histories import SCHEMA, HistoryFolder, find_history
 from hudkit.cli.replays.report_text import TerminalStyle, frame_lines, report_lines
 from hudkit.errors import ConfigError
 from hudkit.transcripts import OpenCodeTranscript
@@ -31,8 +23,6 @@ from hudkit.transcripts import OpenCodeTranscript
 
 def run(args: argparse.Namespace) -> int:
     """Carry the command out and return its exit code."""
-    if args.file is None:
-        return _list_histories(args)
     history = find_history(args.file.expanduser())
     if history is not None:
         return _explain(history, args)
@@ -81,25 +71,6 @@ def _lines(report: Report, pen: TerminalStyle) -> Iterator[str]:
 
 
 # -- Claude Code and Codex ---------------------------------------------------------------------------------------
-
-
-def _list_histories(args: argparse.Namespace) -> int:
-    """Say which histories are on this machine, and how to explain them."""
-    histories = tuple(known_histories())
-    if not histories:
-        raise ConfigError(
-            "no history of OpenCode, Claude Code or Codex is in its usual place",
-            hint="Name one: `hudkit replay ~/.claude/projects`",
-        )
-    if args.json:
-        rows = [{"host": each.host, "path": str(each.root), "files": len(each.files)} for each in histories]
-        print(compact_json({"schema": SCHEMA, "histories": rows}))
-        return 0
-    print("Histories on this machine:")
-    for history in histories:
-        files = "" if history.root.is_file() else f" ({len(history.files):,} files)"
-        print(f"  {HOSTS[history.host]}{files}: hudkit replay {quote(str(history.root))}")
-    return 0
 
 
 def _explain(history: HistoryFolder, args: argparse.Namespace) -> int:

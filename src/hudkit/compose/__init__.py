@@ -14,23 +14,25 @@ assert markdown.render(result.tree) == "Make the tests pass\n"
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hudkit.compose.builder import Child, flatten, fragment, h
-from hudkit.compose.components import Component, ContextKey, RenderContext, Show, component
-from hudkit.compose.density import DENSITIES, Band, Density, band_of, denser
-from hudkit.compose.jsx.reader import jsx, read_jsx
-from hudkit.compose.jsx.writer import write_jsx
-from hudkit.compose.nodes import Element, ElementCache, Node, Pending, Prop, freeze, locate, text_of
-from hudkit.compose.rendering import PreparedResults, PrepareError, prepare, render
-from hudkit.compose.tree_json import read_json, tree_schema, write_json
-from hudkit.compose.validation import DEFAULT_LIMITS, TreeLimits, validate
-from hudkit.compose.visible_text import shorten, shorten_middle, visible
-from hudkit.compose.vocabulary import TAGS, Tag
+import hudkit.compose.jsx  # noqa: F401
+from hudkit.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from hudkit.compose.builder import Child, flatten, fragment, h
+    from hudkit.compose.components import Component, ContextKey, RenderContext, Show, component
+    from hudkit.compose.density import DENSITIES, Band, Density, band_of, denser
     from hudkit.compose.fitting import fit
     from hudkit.compose.formats import markdown, toon
+    from hudkit.compose.jsx.reader import jsx, read_jsx
+    from hudkit.compose.jsx.writer import write_jsx
+    from hudkit.compose.nodes import Element, ElementCache, Node, Pending, Prop, freeze, locate, text_of
+    from hudkit.compose.rendering import PreparedResults, PrepareError, prepare, render
+    from hudkit.compose.tree_json import read_json, tree_schema, write_json
+    from hudkit.compose.validation import DEFAULT_LIMITS, TreeLimits, validate
+    from hudkit.compose.visible_text import shorten, shorten_middle, visible
+    from hudkit.compose.vocabulary import TAGS, Tag
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -78,21 +80,25 @@ __all__ = [
     "write_jsx",
 ]
 
+# Most who import this package need little of it: an error message that is shortened, a section's view.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "builder": ("Child", "flatten", "fragment", "h"),
+        "components": ("Component", "ContextKey", "RenderContext", "Show", "component"),
+        "density": ("DENSITIES", "Band", "Density", "band_of", "denser"),
+        "fitting": ("fit",),
+        "formats": ("markdown", "toon"),
+        "jsx.reader": ("jsx", "read_jsx"),
+        "jsx.writer": ("write_jsx",),
+        "nodes": ("Element", "ElementCache", "Node", "Pending", "Prop", "freeze", "locate", "text_of"),
+        "rendering": ("PreparedResults", "PrepareError", "prepare", "render"),
+        "tree_json": ("read_json", "tree_schema", "write_json"),
+        "validation": ("DEFAULT_LIMITS", "TreeLimits", "validate"),
+        "visible_text": ("shorten", "shorten_middle", "visible"),
+        "vocabulary": ("TAGS", "Tag"),
+    },
+)
 
-def __getattr__(name: str) -> Any:
-    """Return `fit`, `markdown` or `toon`, loaded when it is first asked for."""
-    # Fitting and the formats cost more to import than all the rest, and most who make trees need neither: a section's
-    # view, or an error message that is shortened.
-    if name == "fit":
-        from hudkit.compose.fitting import fit
-
-        return fit
-    if name == "markdown":
-        from hudkit.compose.formats import markdown
-
-        return markdown
-    if name == "toon":
-        from hudkit.compose.formats import toon
-
-        return toon
-    raise AttributeError(f"module 'hudkit.compose' has no attribute {name!r}")
+# The function `jsx` has the name of a folder. Its import, above, sets that name here, once and for all.
+globals().pop("jsx", None)

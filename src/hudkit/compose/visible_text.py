@@ -15,11 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_HIDDEN = re.compile(
+from hudkit.lazy import lazy_pattern
+
+_HIDDEN = lazy_pattern(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_HIDDEN_KEEP_BREAKS = re.compile(_HIDDEN.pattern.replace("\x00-\x1f", "\x00-\x09\x0b-\x1f"))
+_HIDDEN_KEEP_BREAKS = lazy_pattern(_HIDDEN.pattern.replace("\x00-\x1f", "\x00-\x09\x0b-\x1f"))
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\x00": "\\0", "\xad": "\\u00ad"}
 
 
@@ -49,10 +51,10 @@ _MARKUP_FORMS = (
 """What begins a piece of chat markup. Facts of the templates that llama.cpp ships and of what providers document."""
 
 
-_ANGLE_MARKUP = re.compile("|".join(form for form in _MARKUP_FORMS if form.startswith("<")))
-_BRACKET_MARKUP = re.compile("|".join(form for form in _MARKUP_FORMS if not form.startswith("<")))
+_ANGLE_MARKUP = lazy_pattern("|".join(form for form in _MARKUP_FORMS if form.startswith("<")))
+_BRACKET_MARKUP = lazy_pattern("|".join(form for form in _MARKUP_FORMS if not form.startswith("<")))
 _SPEAKERS = ("Human:", "Assistant:", "User:", "System:", "USER:", "ASSISTANT:", "SYSTEM:")
-_SPEAKER = re.compile("^([ ]{0,3}(?:" + "|".join(_SPEAKERS).replace(":", "") + "))(?=:)", re.MULTILINE)
+_SPEAKER = lazy_pattern("^([ ]{0,3}(?:" + "|".join(_SPEAKERS).replace(":", "") + "))(?=:)", re.MULTILINE)
 
 
 LINE_SEPARATOR = " · "

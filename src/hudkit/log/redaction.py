@@ -16,7 +16,6 @@ is its letters and digits, so those are compared:
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,7 +36,7 @@ _LINE = 16  # characters from which on a line of a longer text is looked for by 
 _ENOUGH = 8  # letters and digits by which a text is known, whatever the signs between them were made
 _UNMARKED = 24  # the same, where nothing says that it was cut off
 _ENTITY = re.compile(rb"&(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos);")
-_SIGNS = bytes(n for n in range(128) if chr(n) not in string.ascii_letters + string.digits)
+_SIGNS = bytes(n for n in range(128) if not chr(n).isalnum())
 _CUT = "…".encode()
 _LINE_END = "↵".encode()  # what frames show where a line ends
 _MARKUP = b"\\`"  # signs that frames put into a text

@@ -26,6 +26,8 @@ from itertools import accumulate
 
 import msgspec
 
+from hudkit.lazy import lazy_pattern
+
 _Span = tuple[int, int, bytes]
 """Where a secret begins and ends, and what is put in its place."""
 
@@ -179,7 +181,7 @@ _LETTERS = {
     "%g": r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
 }
 _GATES = ("_", ".", "-", ":", "/")
-_WITHIN_CLASS = re.compile(r"\[[^\]\[]*\]")
+_WITHIN_CLASS = lazy_pattern(r"\[[^\]\[]*\]")
 
 
 @cache
@@ -207,11 +209,10 @@ def _issuer_rows() -> Iterator[tuple[str, bytes, int | None, str]]:
             yield needle, b"[redacted:" + name.encode() + b"]", int(back) if back else None, form
 
 
-_ISSUER_ROWS = tuple(_issuer_rows())
-_BY_GATE = tuple(
-    (gate, tuple(row for row in _ISSUER_ROWS if next(sign for sign in (*_GATES, row[0]) if sign in row[0]) == gate))
-    for gate in (*_GATES, *(row[0] for row in _ISSUER_ROWS if not any(sign in row[0] for sign in _GATES)))
-)
+_BY_GATE: dict[str, list[tuple[str, bytes, int | None, str]]] = {gate: [] for gate in _GATES}
+for _row in _issuer_rows():
+    _gate = next((sign for sign in _GATES if sign in _row[0]), _row[0])
+    _BY_GATE.setdefault(_gate, []).append(_row)
 """The rows by a character that all their prefixes share: one look for it spares the search for each."""
 
 _RUN_SHAPE = bytes.maketrans(
@@ -222,10 +223,10 @@ _RUN_SHAPE = bytes.maketrans(
 _BEFORE_RUN = 48
 """Characters before a run in which its prefix may stand: `1//0`, `access_token$production$`."""
 
-_DISCORD = re.compile(rb"[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27,40}(?![A-Za-z0-9_\-])")
+_DISCORD = lazy_pattern(rb"[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27,40}(?![A-Za-z0-9_\-])")
 """A bot's token has no prefix, but a form of its own."""
 
-_ESCAPE_BEFORE = re.compile(rb"(?:\\[bfnrt]|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\[[0-9;]{1,8}m)\Z")
+_ESCAPE_BEFORE = lazy_pattern(rb"(?:\\[bfnrt]|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\[[0-9;]{1,8}m)\Z")
 """What ends with a letter and belongs to no word: an escaped line break, a colour of a terminal."""
 
 
@@ -253,7 +254,7 @@ def _find_issuers(body: bytes) -> Iterator[_Span]:
     if not runs:
         return
     joined = b"\n".join(runs).decode("latin-1")
-    for gate, rows in _BY_GATE:
+    for gate, rows in _BY_GATE.items():
         if gate in joined:
             for row in rows:
                 if row[0] in joined:
@@ -274,7 +275,7 @@ def _find_prefixed(body: bytes, issuer_prefix: str, mask: bytes, back: int | Non
 
 
 _PEM_END = rb"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-_PRIVATE_KEY = re.compile(
+_PRIVATE_KEY = lazy_pattern(
     rb"-----BEGIN" + _PEM_END + rb"(?=[^\"]{0,400}?(?:[A-Za-z0-9+/]{24}|-----END))"
     rb"(?:(?!-----END)(?:[^\"\\]|\\+[nrt/]))*(?:-----END" + _PEM_END + rb")?"
 )
@@ -295,7 +296,7 @@ _COMMANDS: dict[str, str] = {
 """Commands that take a secret as an argument, and the form of it from its flag on."""
 
 _COMMAND_CHARS = 300
-_COMMAND_ENDS = re.compile(rb"[;|&]|(?<!\\)\\n")
+_COMMAND_ENDS = lazy_pattern(rb"[;|&]|(?<!\\)\\n")
 
 _MIXED = r"(?=[A-Za-z._~+/\-]{0,80}[0-9])(?=[0-9._~+/\-a-z]{0,80}[A-Z])"
 _QUERY_KEYS = ("sig", "code", "key", "signature")
@@ -370,34 +371,36 @@ _OWNERS = tuple(
 _HARMLESS_OWNERS = (b"next", b"change", b"lock", b"page", b"continuation", b"starting", b"cursor", b"forward")
 """What stands before `token` where a service means a place in a list."""
 
-_SIGN = re.compile(
+_SIGN = lazy_pattern(
     rb"(?:\*\*)?(?:\\*'|\\+\"|`)?(?:\\t| ){0,16}(?P<sign>=>|:=|=(?![=~])|:(?![:/=])|>(?=[^<\"\\]{3,256}</))"
     rb"(?:\*\*)?(?:\\t| ){0,16}"
 )
-_QUOTED = re.compile(
+_QUOTED = lazy_pattern(
     rb"\\+\"(?P<double>(?:[^\"\\]|\\\\(?=[^\\\"])){3,256})(?=\\+\")"
     rb"|'(?P<single>[^'\"\\]{3,256})(?=\\*')|`(?P<tick>[^`\"\\]{3,256})(?=`)"
 )
 _STOPS = rb"|,(?=[^\s\"'\\])|&(?![A-Za-z_][\w.\-]{0,40}=)(?=[^\s\"\\])|\\\\(?=[^\\\"nrtu'])"
-_PLAIN = re.compile(rb"(?:[^\s\"'`\\,;)}\]\[<>&]+" + _STOPS + rb")+")
-_PLAIN_IN_FILE = re.compile(rb"(?:[^\s\"'`\\;&,]+|;(?![A-Za-z_ ]{1,30}=)(?=[^\s\"\\])" + _STOPS + rb")+")
-_PLAIN_IN_TAGS = re.compile(rb"[^<\"\\]{3,}")
+_PLAIN = lazy_pattern(rb"(?:[^\s\"'`\\,;)}\]\[<>&]+" + _STOPS + rb")+")
+_PLAIN_IN_FILE = lazy_pattern(rb"(?:[^\s\"'`\\;&,]+|;(?![A-Za-z_ ]{1,30}=)(?=[^\s\"\\])" + _STOPS + rb")+")
+_PLAIN_IN_TAGS = lazy_pattern(rb"[^<\"\\]{3,}")
 _VALUE_CHARS = 300
 """Characters of a value that are looked at; a secret that is longer goes whole."""
-_WEAK = re.compile(
+_WEAK = lazy_pattern(
     rb"(?:\\+\"|'|`)?(?i:(?:bearer|basic|token|bot) )?"
     rb"(?P<plain>(?=[A-Za-z._~+/%\-]{0,80}[0-9])(?=[0-9._~+/%\-]{0,80}[A-Za-z])[A-Za-z0-9._~+/%\-]{16,}={0,2})"
 )
-_AFTER_FLAG = re.compile(
+_AFTER_FLAG = lazy_pattern(
     rb"[ ]{1,3}(?:'|\\+\")?(?P<plain>(?=[^\s\"'\\0-9]{0,80}[0-9])[^\s\"'\\\-$][^\s\"'\\]{5,200})"
 )
-_AFTER_IS = re.compile(rb"[ ](?:is|was)[ ](?:\\*[\"'`])?(?P<plain>(?=[^\s\"'\\0-9]{0,80}[0-9])[^\s\"'`\\,;)]{6,200})")
-_AFTER_BLANK = re.compile(
+_AFTER_IS = lazy_pattern(
+    rb"[ ](?:is|was)[ ](?:\\*[\"'`])?(?P<plain>(?=[^\s\"'\\0-9]{0,80}[0-9])[^\s\"'`\\,;)]{6,200})"
+)
+_AFTER_BLANK = lazy_pattern(
     rb"[ ](?:'|\\+\")?(?P<plain>(?=[A-Za-z+/_\-]{0,80}[0-9])(?=[0-9A-Z+/_\-]{0,80}[a-z])(?=[0-9a-z+/_\-]{0,80}[A-Z])"
     rb"[A-Za-z0-9+/_\-]{20,256}={0,2})(?![A-Za-z0-9.(])"
 )
 
-_NO_SECRET = re.compile(
+_NO_SECRET = lazy_pattern(
     rb"(?i)(?:[*x.\-#?_]+|(?:\xe2\x80[\xa2\xa6])+|[$%{<(!?].*|=.*"
     rb"|(?:process\.env|import\.meta|os\.environ|os\.getenv|getenv|env)\b.*"
     rb"|\[?(?:redacted|hidden|masked|filtered|secret)\b.*"
@@ -410,21 +413,21 @@ _NO_SECRET = re.compile(
 )
 """Values that are none: masks, variables, types, states, and words that stand for a value."""
 
-_ALGORITHM = re.compile(
+_ALGORITHM = lazy_pattern(
     rb"(?i)(?:argon2(?:id|i|d)?|b?s?crypt|pbkdf2|sha-?[0-9]{1,3}|md5|ed25519|x25519|rsa|ecdsa|[hrep]s[0-9]{3}|aes|hmac"
     rb"|base64|hex|utf-?8|oauth2?|jwt|oidc|v[0-9]{1,2}|[0-9]{1,6})(?:[\-_/.+ ][A-Za-z0-9]{1,9}){0,3}[.,]?"
 )
-_CODE = re.compile(
+_CODE = lazy_pattern(
     rb"[A-Za-z_$][\w$]*(?:[?!]?\.[A-Za-z_$][\w$]*)*[(\[].*"  # a call, an index
     rb"|[A-Za-z_$]+(?:[?!]?\.[A-Za-z_$]+)+[?]?"  # an attribute
     rb"|[a-z]+(?:[A-Z][a-z]+)+"  # a variable
     rb"|[A-Za-z]*_(?:[A-Za-z]+_)*(?:password|passwd|secret|token|key)|(?:new|old|user)_[a-z_]+"
 )
-_IDENTIFIER = re.compile(rb"[A-Za-z_$][A-Za-z_$.]*")
-_PROMPT = re.compile(rb"(?i)passw|kennwort|please|enter|your|must|required|forgot|confirm")
-_ORDINARY_NAME = re.compile(rb"[A-Za-z]+(?:[\-_.:][A-Za-z]+|[\-_.:][0-9]{1,4})*|(?:~|\.{0,2})/[a-z0-9_./\-]+")
+_IDENTIFIER = lazy_pattern(rb"[A-Za-z_$][A-Za-z_$.]*")
+_PROMPT = lazy_pattern(rb"(?i)passw|kennwort|please|enter|your|must|required|forgot|confirm")
+_ORDINARY_NAME = lazy_pattern(rb"[A-Za-z]+(?:[\-_.:][A-Za-z]+|[\-_.:][0-9]{1,4})*|(?:~|\.{0,2})/[a-z0-9_./\-]+")
 """Words joined by dashes, as names of things are, and paths."""
-_RANDOM = re.compile(rb"(?=[^0-9]{0,120}[0-9])(?=[^A-Za-z]{0,120}[A-Za-z])\S{6,}|[A-Za-z]{20,}")
+_RANDOM = lazy_pattern(rb"(?=[^0-9]{0,120}[0-9])(?=[^A-Za-z]{0,120}[A-Za-z])\S{6,}|[A-Za-z]{20,}")
 
 
 def replace_secrets(body: bytes) -> bytes:
@@ -453,7 +456,7 @@ def without_secrets(text: str) -> str:
     return text if clean is body else msgspec.json.decode(clean, type=str)
 
 
-_INVISIBLE = re.compile(
+_INVISIBLE = lazy_pattern(
     rb"\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xc2\xad|\xcd\x8f|\xef\xb8[\x80-\x8f]"
     rb"|\xe1\xa0\x8e|\xe1\x85[\x9f\xa0]|\xe3\x85\xa4|\xef\xbe\xa0|\xe2\xa0\x80|\xf3\xa0[\x80-\x87][\x80-\xbf]"
 )

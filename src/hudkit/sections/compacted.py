@@ -14,6 +14,7 @@ import msgspec
 
 from hudkit.compose import Density, Element, Node, h, shorten
 from hudkit.compose.formats.markdown.verbatim import LINE_END, verbatim
+from hudkit.lazy import lazy_pattern
 from hudkit.log.event import Event
 from hudkit.log.payloads import CompactAfter, CompactUndone, SectionClear, SectionReplace
 from hudkit.sections.files import FilesState
@@ -37,30 +38,30 @@ _LISTS = ("constraints", "preferences", "blockers", "decisions", "errors", "note
 _MIN_LINE = 12
 """Characters of a line that is cut, at least."""
 
-_POINT = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_POINT = lazy_pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 
 _MAX_ROW = 200
 """Characters of the summary in a row."""
 
-_MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?|^>\s*")
-_LABEL = re.compile(
+_MARK = lazy_pattern(r"^(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?|^>\s*")
+_LABEL = lazy_pattern(
     r"^(?:task|goal|decision|decided|constraint|rule|preference|blocker|step|next step|todo|note|error)s?:\s+", re.I
 )
-_HEADING = re.compile(r"^#{1,6}\s+(?=\S)|^\*\*(?=[^*]+:?\*\*:?$)|^\d{1,2}\.\s+(?=[A-Z][A-Za-z, ]{2,40}:$)")
+_HEADING = lazy_pattern(r"^#{1,6}\s+(?=\S)|^\*\*(?=[^*]+:?\*\*:?$)|^\d{1,2}\.\s+(?=[A-Z][A-Za-z, ]{2,40}:$)")
 """How a heading begins in a summary: number signs, a line in bold, or a number before a title and a colon."""
 
 _SAID_BY: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("task", re.compile(r"task|goal|objective|(primary )?request( and intent)?|intent", re.I)),
-    ("decisions", re.compile(r"(key )?decisions?( made)?", re.I)),
-    ("steps", re.compile(r"((open|next|remaining|pending|optional) )*(steps?|todos?|tasks?|work)|plan", re.I)),
-    ("blockers", re.compile(r"(open )?(blockers?|blocked)", re.I)),
-    ("files", re.compile(r"((relevant|active|key|modified) )*files?( and code sections)?", re.I)),
+    ("task", lazy_pattern(r"task|goal|objective|(primary )?request( and intent)?|intent", re.I)),
+    ("decisions", lazy_pattern(r"(key )?decisions?( made)?", re.I)),
+    ("steps", lazy_pattern(r"((open|next|remaining|pending|optional) )*(steps?|todos?|tasks?|work)|plan", re.I)),
+    ("blockers", lazy_pattern(r"(open )?(blockers?|blocked)", re.I)),
+    ("files", lazy_pattern(r"((relevant|active|key|modified) )*files?( and code sections)?", re.I)),
 )
 """The parts of a summary that a section says itself where it has items, by their headings."""
 
-_RULES = re.compile(r"(user )?(constraint|instruction|rule|preference)s?( (&|and) \w+)?", re.I)
-_DONE = re.compile(r"accomplished|done|completed|progress|finished|what (was|has been) done", re.I)
-_CURRENT = re.compile(r"in progress|current( work| state| status)?|state|status|where .* stopped", re.I)
+_RULES = lazy_pattern(r"(user )?(constraint|instruction|rule|preference)s?( (&|and) \w+)?", re.I)
+_DONE = lazy_pattern(r"accomplished|done|completed|progress|finished|what (was|has been) done", re.I)
+_CURRENT = lazy_pattern(r"in progress|current( work| state| status)?|state|status|where .* stopped", re.I)
 
 
 class SummaryAnchor(msgspec.Struct, frozen=True):

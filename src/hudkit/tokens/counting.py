@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
@@ -226,6 +226,26 @@ def _count_any(count: CountFunction, text: str) -> int:
         return count(text)
     except UnicodeEncodeError:  # rare, and looked for only then: a check of every text would cost more
         return count(encodable(text))
+
+
+class DeferredCounter:
+    """The process's counter for the default encoding, loaded when something is first counted.
+
+    Who only reads a log or appends to one counts nothing.
+    """
+
+    @cached_property
+    def _counter(self) -> ExactCounter | Utf8Counter:
+        return shared_counter()
+
+    @property
+    def name(self) -> str:
+        """Return what is counted with; it is loaded for that."""
+        return self._counter.name
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of `text`."""
+        return self._counter.count(text)
 
 
 @cache

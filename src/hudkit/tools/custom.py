@@ -13,7 +13,7 @@ from hudkit.log import Payload
 from hudkit.log.event import Origin
 from hudkit.log.payloads import SectionDefine, SectionRemove
 from hudkit.sections.custom import CustomSection
-from hudkit.sections.sandboxed import READABLE_FIELDS, SectionDefinition, check_definition
+from hudkit.sections.sandboxed import READABLE_FIELDS
 from hudkit.sections.state import HudState
 from hudkit.tools.answer_text import PageArguments, list_rows, quote
 from hudkit.tools.operation import (
@@ -100,6 +100,8 @@ def _define(session: SessionCore, args: _NewSection, origin: Origin) -> Operatio
     # The channel decides, not what an argument says.
     if origin is Origin.AGENT and not session.settings.custom.agent:
         raise _REFUSED
+    from hudkit.sections.sandboxed import SectionDefinition, check_definition
+
     wanted = SectionDefinition(args.name, args.source, args.title, args.reads, args.priority)
     try:
         check_definition(wanted)

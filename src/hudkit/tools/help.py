@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -176,6 +175,8 @@ def unknown_operation(name: str) -> OperationError:
     """Return the error that there is no such operation; its `near` are operations with like names."""
     # Within a group that exists, its operations are nearer than a like name elsewhere.
     group = operation_groups().get(name.partition(".")[0]) if "." in name else None
+    from difflib import get_close_matches  # only for a name that is wrong
+
     if group:
         names = [member.name for member in group]
         near = get_close_matches(name, names, 3) or names[:1]

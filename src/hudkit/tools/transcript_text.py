@@ -50,21 +50,36 @@ class SessionArguments(OperationArguments, frozen=True):
 
 
 class TokenRoom:
-    """What is left of an answer's bound, in tokens."""
+    """What is left of an answer's bound, in tokens.
+
+    A text has at most as many tokens as bytes. While that alone says that all fits, nothing is counted: a short
+    answer does without the vocabulary, which takes longer to load than the rest of it.
+    """
 
     def __init__(self, tokens: int) -> None:
-        self.left = tokens
+        self._left = tokens
+        self._uncounted: list[bytes] = []
+        self._most = 0
+        """Tokens that the uncounted texts have at most."""
+
+    @property
+    def left(self) -> int:
+        """Return the tokens that are left, counted."""
+        self._left -= sum([_tokens_of(text) for text in self._uncounted])
+        self._uncounted, self._most = [], 0
+        return self._left
 
     def take(self, text: str) -> bool:
         """Return whether the text fits; then it is taken off."""
         # Counting a megabyte takes longer than refusing it.
-        if len(text) > self.left * _MAX_TOKEN_BYTES:
+        if len(text) > self._left * _MAX_TOKEN_BYTES:
             return False
-        # Lone surrogates cannot be counted as UTF-8; what stands for them is as long. One more: the line break.
-        need = count_tokens(text.encode("utf-8", "replace").decode()) + 1
-        if need > self.left:
+        # Lone surrogates cannot be counted as UTF-8; what stands for them is as long.
+        encoded = text.encode("utf-8", "replace")
+        if self._most + len(encoded) + 1 > self._left and _tokens_of(encoded) > self.left:
             return False
-        self.left -= need
+        self._uncounted.append(encoded)
+        self._most += len(encoded) + 1
         return True
 
     def begin(self, text: str) -> int:
@@ -74,6 +89,11 @@ class TokenRoom:
         while size > 1 and count_tokens(text[:size].encode("utf-8", "replace").decode()) > self.left:
             size = size * 3 // 4
         return max(size, 1)
+
+
+def _tokens_of(text: bytes) -> int:
+    """The tokens of a text that stands in an answer: one more for the line break."""
+    return count_tokens(text.decode()) + 1
 
 
 def transcripts_of(session: SessionCore) -> PastSessions:

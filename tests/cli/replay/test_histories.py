@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from hudkit import Hud
-from hudkit.cli.replays.histories import HistorySums, explain_files, find_history
+from hudkit.cli.replays.histories import HistorySums, explain_files
 from hudkit.cli.replays.history import HistoryOptions, SessionHistory
+from hudkit.cli.replays.known_histories import find_history
 from hudkit.cli.replays.recorded_log import write_recorded_log
 from hudkit.transcripts.jsonl_transcript import JsonlTranscript
 from hudkit.transcripts.transcript_follower import dialect_of

@@ -82,7 +82,6 @@ def build_parser(name: str, command: CliCommand | None = None) -> argparse.Argum
         prog=f"hudkit {name}",
         description=command.description(COMMANDS[name]),
         epilog=command.epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=command.run)
     command.arguments(parser)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hudkit.cli.parsing import CliCommand
+from hudkit.cli.parsing import CliCommand, load_run
 
 _DETAILS = """\
 Explains sessions that were recorded before hudkit was installed. FILE is Claude Code's or Codex's folder, one file of
@@ -38,11 +38,16 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
+def _run(args: argparse.Namespace) -> int:
+    run = load_run("hudkit.cli.replay_list:run" if args.file is None else "hudkit.cli.replay:run")
+    return run(args)
+
+
 COMMAND = CliCommand(
     example="hudkit replay ~/.claude/projects",
     details=_DETAILS,
     arguments=_arguments,
-    run="hudkit.cli.replay:run",
+    run=_run,
 )
 
 

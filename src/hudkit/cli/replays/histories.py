@@ -1,4 +1,4 @@
-"""Histories of many sessions: found, explained a file at a time by a few processes, and summed up.
+"""Histories of many sessions: explained a file at a time by a few processes, and summed up.
 
 Nothing is held but the sums, the sessions that lost most, and the few files that are read at the moment: ten thousand
 sessions need no more memory than ten.
@@ -14,7 +14,6 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -27,15 +26,11 @@ from hudkit.cli.replays.history import (
     TokenSums,
     explain_session,
 )
-from hudkit.errors import ConfigError, TranscriptError
+from hudkit.cli.replays.known_histories import HistoryFolder
+from hudkit.errors import TranscriptError
 from hudkit.tokens import shared_counter
-from hudkit.transcripts import claude_code, codex
 from hudkit.transcripts.jsonl_transcript import JsonlTranscript
-from hudkit.transcripts.search.past_sessions import host_folders
 from hudkit.transcripts.transcript_follower import dialect_of
-
-SCHEMA = 1
-"""Version of the report on histories; raised when a field changes its meaning or goes away."""
 
 MOST_SESSIONS = 5
 """Sessions that a report tells of one by one, where there are more."""
@@ -46,70 +41,6 @@ _FILES_AHEAD = 8
 
 _ENOUGH_BYTES = 8 * 1024 * 1024
 """Bytes below which a process of its own takes longer to start than to read."""
-
-_SNIFFED_FILES = 20
-
-
-class HistoryFolder(NamedTuple):
-    """A history: the host whose it is, its folder or file, and the files of its sessions."""
-
-    host: str
-    root: Path
-    files: tuple[Path, ...]
-
-
-def find_history(path: Path) -> HistoryFolder | None:
-    """Return the history of Claude Code or Codex at a path, which may be a host's folder above it or one file.
-
-    `None` where it is none of these. Raises `ConfigError` where nothing is there.
-    """
-    if not path.exists():
-        raise ConfigError(
-            f"there is nothing at {path}", hint="`hudkit replay` alone lists the histories of this machine"
-        )
-    if path.is_file():
-        host = _host_of_file(path)
-        return HistoryFolder(host, path, (path,)) if host else None
-    for name in ("projects", "sessions"):
-        # The host's own folder was named: ~/.claude for ~/.claude/projects.
-        if path.name in (".claude", ".codex") and (path / name).is_dir():
-            return find_history(path / name)
-    for host in (codex.HOST, claude_code.HOST):
-        files = tuple(dialect_of(host)[0].files(path))
-        hosts = {_host_of_file(file) for file in files[:_SNIFFED_FILES]} - {""}
-        if host in hosts:
-            return HistoryFolder(host, path, files)
-    return None
-
-
-def known_histories() -> Iterator[HistoryFolder]:
-    """Yield the histories that are in their hosts' usual places and have sessions; OpenCode's has its database."""
-    for host, path in host_folders():
-        if not path.exists():
-            continue
-        if path.is_file():
-            yield HistoryFolder(host, path, (path,))
-            continue
-        files = tuple(dialect_of(host)[0].files(path))
-        if files:
-            yield HistoryFolder(host, path, files)
-
-
-def _host_of_file(path: Path) -> str:
-    """The host that wrote a file, by its first lines; nothing where it is none of these."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(16 * 1024)
-    except OSError:
-        return ""
-    for line in head.split(b"\n")[:10]:
-        with suppress(msgspec.DecodeError, RecursionError):
-            record = msgspec.json.decode(line)
-            if isinstance(record, dict) and isinstance(record.get("payload"), dict):
-                return codex.HOST
-            if isinstance(record, dict) and {"sessionId", "leafUuid", "messageId"} & record.keys():
-                return claude_code.HOST
-    return codex.HOST if path.name.startswith("rollout-") else ""
 
 
 # -- sessions, one by one ----------------------------------------------------------------------------------------

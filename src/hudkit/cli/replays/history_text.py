@@ -8,13 +8,11 @@ from pathlib import Path
 
 from hudkit.cli.replays.histories import HistorySummary
 from hudkit.cli.replays.history import ExplainedCompaction, SessionHistory, SkippedLines
+from hudkit.cli.replays.known_histories import HOST_NAMES
 from hudkit.cli.replays.report_text import TerminalStyle, report_width, wrapped
 from hudkit.compose import shorten, visible
 from hudkit.context.caching import RecordedBreak
 from hudkit.tools.cache_text import count_text, dollar_text
-
-HOSTS = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
-"""Hosts as people call them."""
 
 CAUSES = {
     "model": "another model",
@@ -67,7 +65,7 @@ def _head(summary: HistorySummary, ink: TerminalStyle) -> Iterator[str]:
     subagents = f" and {summary.subagents:,} of sub-agents" if summary.subagents else ""
     days = f", {_day(summary.started)} to {_day(summary.ended)}" if summary.started else ""
     sessions = count_text(summary.sessions, "session")
-    yield ink.head(f"{HOSTS.get(summary.host, summary.host)}: {sessions}{subagents}{days}")
+    yield ink.head(f"{HOST_NAMES.get(summary.host, summary.host)}: {sessions}{subagents}{days}")
     yield visible(_short_path(summary.root))
     total = summary.total
     sent = total.fresh + total.read + total.written

@@ -11,21 +11,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from hudkit.lazy import lazy_pattern
+
 # A sign counts as a part of the URL only where a letter or a digit follows: full stops and the like end a sentence.
 _WITHIN = r"[./%?=#:@,+-](?=[A-Za-z0-9])|&(?=[A-Za-z0-9])(?![A-Za-z0-9#]*;)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])"
 _REST = rf"(?:[A-Za-z0-9]|{_WITHIN})*+/?+"
 # What may follow, word by word: each is looked through once, however long it is.
 _AFTER = r"(?!:/)(?=(?:[A-Za-z]++(?!:/)(?!(?<=[Ww]{3})\.)|[0-9?!.,:;'\")\]/=+%#$^-])*+(?:[ \t\n]{end}))"
 _URL = rf"(?<![A-Za-z0-9])https?://[A-Za-z0-9]{_REST}{_AFTER}"
-_INNER, _LAST = (re.compile(_URL.replace("{end}", end)) for end in ("", r"|\Z"))
-_BEHIND = {last: re.compile(_AFTER.replace("{end}", r"|\Z" if last else "")) for last in (False, True)}
-_VALUE = re.compile(
+_INNER, _LAST = (lazy_pattern(_URL.replace("{end}", end)) for end in ("", r"|\Z"))
+_BEHIND = {last: lazy_pattern(_AFTER.replace("{end}", r"|\Z" if last else "")) for last in (False, True)}
+_VALUE = lazy_pattern(
     r"(?:[^\W_]|[./%?=#:@,+;$^{}()'\"!-]|&(?![A-Za-z0-9#]+;)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9]))+", re.UNICODE
 )
 
-_REFUSED = re.compile(r"\s*(?:javascript|vbscript|file|data)\s*:", re.IGNORECASE)
-_IMAGE_DATA = re.compile(r"data:image/(?:gif|png|jpeg|webp);", re.IGNORECASE)
-_UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+_REFUSED = lazy_pattern(r"\s*(?:javascript|vbscript|file|data)\s*:", re.IGNORECASE)
+_IMAGE_DATA = lazy_pattern(r"data:image/(?:gif|png|jpeg|webp);", re.IGNORECASE)
+_UNWRITABLE = lazy_pattern("[\x00\ud800-\udfff]")
 
 
 def bare_urls(text: str, last: bool) -> Iterator[tuple[int, int]]:

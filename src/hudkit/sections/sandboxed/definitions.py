@@ -17,16 +17,13 @@ import msgspec
 
 from hudkit.errors import ConfigError, TreeError
 from hudkit.paths import SectionPaths, git_root
-from hudkit.sections.sandboxed.inputs import section_inputs
+from hudkit.sections.sandboxed.inputs import READABLE_FIELDS, section_inputs
 from hudkit.sections.sandboxed.markdown_template import fill_template, read_template
 from hudkit.sections.state import HudState
 from hudkit.sections.table import SECTIONS
 
 SECTION_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
 """What a section may be called."""
-
-READABLE_FIELDS: Final = tuple(spec.name for spec in SECTIONS if spec.readable)
-"""Fields of the state that a section may read: those that change with the work, and not with every call."""
 
 MAX_SOURCE_BYTES: Final = 16_384
 """UTF-8 bytes of a source."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from hudkit.sections.items import ItemList, ItemMark
 from hudkit.sections.state import HudState
+from hudkit.sections.table import SECTIONS
+
+READABLE_FIELDS: Final = tuple(spec.name for spec in SECTIONS if spec.readable)
+"""Fields of the state that a section may read: those that change with the work, and not with every call."""
 
 
 def section_inputs(state: HudState, reads: tuple[str, ...]) -> dict[str, Any]:

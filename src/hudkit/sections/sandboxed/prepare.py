@@ -20,12 +20,11 @@ from hudkit.log.event import Origin
 from hudkit.log.payloads import Payload, SectionPrepared, SectionRemove
 from hudkit.sections.custom import CustomSection
 from hudkit.sections.sandboxed.definitions import (
-    READABLE_FIELDS,
     SectionDefinition,
     SectionFiles,
     check_definition,
 )
-from hudkit.sections.sandboxed.inputs import inputs_digest, section_inputs
+from hudkit.sections.sandboxed.inputs import READABLE_FIELDS, inputs_digest, section_inputs
 from hudkit.sections.sandboxed.markdown_template import fill_template, read_template
 from hudkit.sections.sandboxed.result_parser import SectionTrees, parse_result
 from hudkit.sections.sandboxed.sandbox import (

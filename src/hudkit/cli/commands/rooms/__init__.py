@@ -36,7 +36,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
             help=summary,
             description=operation.description(summary),
             epilog=operation.epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         inner.set_defaults(run=operation.run)
         operation.arguments(inner)

@@ -44,12 +44,13 @@ from itertools import pairwise, product
 from typing import Literal, NamedTuple
 
 from hudkit.compose.formats.markdown.inline import BLANK, LineBuilder, LineContext, LinePart
+from hudkit.lazy import lazy_pattern
 
 _MARKERS = {"emphasis": "*_", "strong": "*_", "delete": "~"}
 _WIDTH = {"emphasis": 1, "strong": 2, "delete": 2}
 
 # Characters that readers do not take as numeric references.
-_UNCODABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef]")
+_UNCODABLE = lazy_pattern("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef]")
 
 
 @dataclass(slots=True)
@@ -270,12 +271,12 @@ def _must_close(marker: str, before: str, after: str) -> bool:
     return all(_closes(marker, reading) for reading in _readings(_classes(before), _classes(after)))
 
 
-_PLAIN = re.compile(
+_PLAIN = lazy_pattern(
     r"[A-Za-z](?:[A-Za-z0-9 ,;/()'\"%=?{}$^>+.-]|#(?=[A-Za-z0-9])|:(?!/)|(?<=[A-Za-z0-9])_+(?=[A-Za-z0-9]))*"
 )
 """Text of which no character is unsafe anywhere: most of what is ever written."""
 
-_EDGE = re.compile(r"\A\ufeff|^[^\S\n]+|[^\S\n]+$", re.MULTILINE)
+_EDGE = lazy_pattern(r"\A\ufeff|^[^\S\n]+|[^\S\n]+$", re.MULTILINE)
 
 _RAW, _TEXT, _LABEL, _MARKER = range(4)
 """Modes: what a character of a line is. Markup, text, text in a label, a marker of emphasis or the like."""
@@ -419,7 +420,7 @@ _TITLE_CANNOT_FOLLOW = r"""[ \t]*[^\s<>()\\&"'`]+[ \t]+[^\s"'()]"""
 
 
 def _rule(char: str, scope: _Scope, pattern: str, earlier: str = "", flags: int = re.ASCII) -> _Unsafe:
-    return _Unsafe(char, scope, re.compile(pattern, re.MULTILINE | flags), earlier)
+    return _Unsafe(char, scope, lazy_pattern(pattern, re.MULTILINE | flags), earlier)
 
 
 _UNSAFE: tuple[_Unsafe, ...] = (
@@ -509,10 +510,10 @@ def _match_unsafe(text: str, modes: bytearray, context: LineContext) -> set[int]
     return escaped
 
 
-_RUNS = {"*": re.compile(r"\*+"), "_": re.compile(r"_+"), "~": re.compile(r"~+"), "`": re.compile(r"`+")}
+_RUNS = {"*": lazy_pattern(r"\*+"), "_": lazy_pattern(r"_+"), "~": lazy_pattern(r"~+"), "`": lazy_pattern(r"`+")}
 
 
-_HALF = re.compile(r"`|\]\(|<[A-Za-z/!?]")
+_HALF = lazy_pattern(r"`|\]\(|<[A-Za-z/!?]")
 """Halves of what might be whole with a text beside it: code, a link, a tag."""
 
 

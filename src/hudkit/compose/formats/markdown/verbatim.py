@@ -11,7 +11,6 @@ mark where each of them ends.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -19,6 +18,7 @@ from hudkit.compose import Element, Node, visible
 from hudkit.compose.formats.markdown.escaping import escape_line, is_plain, may_pair
 from hudkit.compose.formats.markdown.inline import LineBuilder, LineContext, add_nodes
 from hudkit.compose.formats.mdast_tree import tree_to_inline
+from hudkit.lazy import lazy_pattern
 
 LINE_END = " ↵ "
 """What stands where a line of a text of several lines ends."""
@@ -26,26 +26,26 @@ LINE_END = " ↵ "
 _MAX_SPANS = 4
 """Names of a sentence that get a span each; with more of them the sentence is one."""
 
-_WORD = re.compile(r"\S+")
+_WORD = lazy_pattern(r"\S+")
 
-_PLAIN_WORD = re.compile(r"[(\"']?[^\W_](?:[^\W_]|['’/._-]+(?=[^\W_]))*%?[)\"'.,;:!?]*|[–—…]")
-_NAME = re.compile(r"(?P<before>[(\"']?)(?P<name>[\w.$~@%+*\\/:\[\]#…-]*[\w*/\]])(?P<after>[)\"'.,;:!?]*)")
-_END_OF_EMPHASIS = re.compile(r"[^\W\d_]+[*_]+")
+_PLAIN_WORD = lazy_pattern(r"[(\"']?[^\W_](?:[^\W_]|['’/._-]+(?=[^\W_]))*%?[)\"'.,;:!?]*|[–—…]")
+_NAME = lazy_pattern(r"(?P<before>[(\"']?)(?P<name>[\w.$~@%+*\\/:\[\]#…-]*[\w*/\]])(?P<after>[)\"'.,;:!?]*)")
+_END_OF_EMPHASIS = lazy_pattern(r"[^\W\d_]+[*_]+")
 
-_CODE_WORD = re.compile(
+_CODE_WORD = lazy_pattern(
     "async|await|awk|bash|bun|cargo|chmod|chown|const|cp|curl|def|docker|echo|elif|env|fn|func|gcc|git|grep|impl|java|"
     "jq|kubectl|lambda|ls|mkdir|mv|node|npm|npx|perl|pip|pnpm|psql|pytest|python3?|rg|rm|rsync|ruff|ruby|scp|sed|ssh|"
     "sudo|tar|terraform|uvx?|wc|wget|xargs|yarn"
 )
 """Words of commands and of statements: a text with one of them is copied as a whole."""
 
-_FIRST_CODE_WORD = re.compile(
+_FIRST_CODE_WORD = lazy_pattern(
     "cat|cd|class|cut|date|del|diff|export|find|for|from|function|gh|go|head|if|import|let|make|pub|raise|return|sort|"
     "struct|tail|tee|test|touch|tr|type|var|while|with|yield"
 )
 """Such words that are English, too: where they come first, or behind a word that says so."""
 
-_BEFORE_CODE = re.compile("(?i:run|runs|use|try|call|exec|via)|.*:")
+_BEFORE_CODE = lazy_pattern("(?i:run|runs|use|try|call|exec|via)|.*:")
 
 
 @lru_cache(maxsize=8192)
