@@ -305,6 +305,10 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=0, le=8)],
         Meta(description="how deep sub-agents may start others; 1: they start none themselves, 0: there are none"),
     ] = 1
+    parallel_calls: Annotated[
+        Annotated[int, Meta(ge=1, le=64)],
+        Meta(description="calls of one answer that run side by side: those that change nothing, and sub-agents"),
+    ] = 8
     retries: Annotated[
         Annotated[int, Meta(ge=0, le=100)], Meta(description="how often a failed model call is made again")
     ] = 6

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hudkit.agent.request_log import LoggedRequest, RequestLog
     from hudkit.agent.run_context import LoopOptions, LoopSettings
     from hudkit.agent.session_store import SessionStore
-    from hudkit.agent.tools import TOOLS, Tool, ToolLimits
+    from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits, ToolOutcome, function_tool
     from hudkit.models import open_model
 
 _MODULES = {
@@ -50,9 +50,12 @@ _MODULES = {
     "StoredSession": "hudkit.agent.records",
     "TOOLS": "hudkit.agent.tools",
     "Tool": "hudkit.agent.tools",
+    "ToolContext": "hudkit.agent.tools",
     "ToolLimits": "hudkit.agent.tools",
+    "ToolOutcome": "hudkit.agent.tools",
     "TurnEnded": "hudkit.agent.events",
     "UndoResult": "hudkit.agent.file_undo",
+    "function_tool": "hudkit.agent.tools",
     "discover_plugins": "hudkit.agent.plugins",
     "hud_plugin": "hudkit.agent.hud_hooks",
     "open_model": "hudkit.models",
@@ -81,10 +84,13 @@ __all__ = [
     "StoredMessage",
     "StoredSession",
     "Tool",
+    "ToolContext",
     "ToolLimits",
+    "ToolOutcome",
     "TurnEnded",
     "UndoResult",
     "discover_plugins",
+    "function_tool",
     "hud_plugin",
     "open_model",
     "parse_rules",

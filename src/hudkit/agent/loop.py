@@ -34,10 +34,11 @@ from hudkit.agent.hooks import (
     ToolsRequest,
 )
 from hudkit.agent.message_history import MessageHistory, calls_of, last_todos
-from hudkit.agent.permissions import DEFAULT_RULES
+from hudkit.agent.permissions import DEFAULT_RULES, AskUser, PermissionReply, PermissionRequest
 from hudkit.agent.plugins import PluginClient, PluginInput, load_plugin
 from hudkit.agent.records import Attachment, RecoveryReport, StoredMessage, StoredProject, StoredSession, StoredText
 from hudkit.agent.run_context import (
+    RESERVED_TOOL_NAMES,
     LoopEnvironment,
     LoopOptions,
     LoopSettings,
@@ -49,6 +50,7 @@ from hudkit.agent.run_context import (
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
 from hudkit.agent.telemetry.observations import TelemetrySink
+from hudkit.agent.tools import TOOLS, Tool, function_tool
 from hudkit.agent.tools.confinement import confinement_problem
 from hudkit.agent.turn import run_turn
 from hudkit.agent.user_input import command_scope
@@ -172,9 +174,9 @@ class AgentLoop:
         auth_headers: dict[str, dict[str, str]] = {}
         open_by_name = _model_opener(hooks, options.connect, auth_headers, settings.windows)
         setup = LoopSetup(
-            store, workspace, hooks, bus, open_by_name, agents, environment, settings,
-            tuple(options.permissions), options.ask_user, options.limits, commands, log, auth_headers,
-            registered.tool_owners, options.confine,
+            store, workspace, hooks, bus, open_by_name, agents, environment, _all_tools(options.tools), settings,
+            tuple(options.permissions), _one_question_at_a_time(options.ask_user), options.limits, commands, log,
+            auth_headers, registered.tool_owners, options.confine,
         )  # fmt: skip
         stored, recovered = await _open_session(setup, session, project)
         name = options.agent or stored.agent or "build"
@@ -545,6 +547,30 @@ def _environment_of(options: LoopOptions, spill: Path) -> LoopEnvironment:
         tuple(options.user_agents),
         spill,
     )
+
+
+def _all_tools(own: Sequence[Tool | Callable[..., Any]]) -> dict[str, Tool]:
+    """Return the loop's own tools with those of the options. Raises `ConfigError`."""
+    tools = dict(TOOLS)
+    for each in own:
+        tool = each if isinstance(each, Tool) else function_tool(each)
+        if tool.name in tools or tool.name in RESERVED_TOOL_NAMES:
+            raise ConfigError(
+                f"there is a tool {quote(tool.name)} already", hint="function_tool(function, name=…) gives it another"
+            )
+        tools[tool.name] = tool
+    return tools
+
+
+def _one_question_at_a_time(ask_user: AskUser) -> AskUser:
+    """Return what asks the user, one question after the other: sub-agents work side by side."""
+    lock = asyncio.Lock()
+
+    async def ask(request: PermissionRequest) -> PermissionReply:
+        async with lock:
+            return await ask_user(request)
+
+    return ask
 
 
 def _hooks_with_bus(options: LoopOptions, problems: list[tuple[str, str]]) -> tuple[Hooks, EventBus]:

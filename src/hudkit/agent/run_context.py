@@ -26,7 +26,7 @@ from hudkit.agent.request_log import RequestLog
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
 from hudkit.agent.system_prompt import SystemPrompt
-from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits
+from hudkit.agent.tools import Tool, ToolContext, ToolLimits
 from hudkit.agent.workspace import Workspace
 from hudkit.config import CompactionSettings, PruningSettings, Settings, ToolSettings
 from hudkit.context.compaction.cut_point import MAX_TAIL_TOKENS
@@ -61,6 +61,7 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `steps`: model calls in a turn. `repeats`: as many identical calls with the same result are answered with a
       remark, two more are refused, and then the turn ends. `depth`: how deep sub-agents go; with 0 there are none,
       with 1 they start none themselves.
+    - `parallel`: how many calls of a response that change nothing, or sub-agents, run side by side.
     - `tool_seconds`, `plugin_tool_seconds`: the most that one call may take. `instructions`: patterns of further
       files that go into the prompt. `record`: whether requests are kept in the request log. `windows`: tokens of the
       window by the name of a model or family; it comes before what is known of the model.
@@ -85,6 +86,7 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: Annotated[int, Meta(ge=1)] = 250
     repeats: Annotated[int, Meta(ge=2)] = 3
     depth: Annotated[int, Meta(ge=0, le=8)] = 1
+    parallel: Annotated[int, Meta(ge=1, le=64)] = 8
     tool_seconds: Annotated[float, Meta(gt=0)] = 900.0
     plugin_tool_seconds: Annotated[float, Meta(gt=0)] = 120.0
     instructions: tuple[str, ...] = ()
@@ -113,6 +115,7 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             steps=settings.session.max_steps,
             repeats=settings.session.identical_calls,
             depth=settings.session.subagent_depth,
+            parallel=settings.session.parallel_calls,
             tool_seconds=settings.session.tool_seconds,
             plugin_tool_seconds=settings.session.plugin_tool_seconds,
             instructions=settings.session.instructions,
@@ -153,6 +156,8 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     - `plugins`: names with plugins: an object with hooks, or a function that makes one of a `PluginInput`.
       `discovered_plugins`: those of `discover_plugins`. `plugin_options`: their options, by the name of the plugin.
       `hook_seconds`: the most that one call of a plugin's hook may take (`None`: the default of `Hooks`).
+    - `tools`: what the model may call beside the loop's own tools: functions as they are, or with
+      `hudkit.agent.function_tool`. They are permitted where no rule says otherwise.
     - `permissions`: rules behind the defaults; the last that matches decides. `ask_user` answers what they leave open
       (default: everything is refused).
     - `confine`: commands may write only in the project and in temporary directories, by the system's own means
@@ -173,6 +178,7 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     discovered_plugins: Sequence[DiscoveredPlugin] = ()
     plugin_options: Mapping[str, Mapping[str, Any]] = {}
     hook_seconds: float | None = None
+    tools: Sequence[Tool | Callable[..., Any]] = ()
     permissions: Sequence[PermissionRule] = ()
     ask_user: AskUser = reject_all
     confine: Literal["off", "rules", "all"] = "off"
@@ -204,8 +210,8 @@ class LoopEnvironment(msgspec.Struct, frozen=True):
 class LoopSetup(msgspec.Struct):
     """What all sessions of one loop share: the parent's and those of its sub-agents.
 
-    `auth_headers` are headers by the name of a model, as the hook `auth` gave them: they are in no log, and no plugin
-    is told them. `tool_owners` says which plugin gave a tool.
+    `tools` are the loop's own and those of its options. `auth_headers` are headers by the name of a model, as the
+    hook `auth` gave them: they are in no log, and no plugin is told them. `tool_owners` says which plugin gave what.
     """
 
     store: SessionStore
@@ -215,6 +221,7 @@ class LoopSetup(msgspec.Struct):
     open_model: ModelOpener
     agents: Mapping[str, AgentDefinition]
     environment: LoopEnvironment
+    tools: Mapping[str, Tool]
     settings: LoopSettings = LoopSettings()
     permissions: tuple[PermissionRule, ...] = ()
     ask_user: AskUser = reject_all
@@ -351,14 +358,14 @@ class RunContext:
         hooks = self.setup.hooks
         tools: dict[str, Tool | PluginTool] = {
             name: tool
-            for name, tool in TOOLS.items()
+            for name, tool in self.setup.tools.items()
             if self.agent.may_use(name) and (name != "skill" or self.tool_context.skills)
         }
         # asked again in each epoch: a plugin may have come to know more
         hooked = await hooks.run("tool", ToolsRequest(self.id, self.agent.name), Tools())
         for name, definition in hooked.tools.items():
             owner = self.setup.tool_owners.get(name, "")
-            reserved = name in TOOLS or name in _RESERVED_NAMES
+            reserved = name in self.setup.tools or name in RESERVED_TOOL_NAMES
             # a plugin cannot put itself in the place of one of our tools
             if owner and not reserved and self.agent.may_use(name):
                 tools[name] = PluginTool(owner, definition)
@@ -374,8 +381,8 @@ class RunContext:
         self.tools, self.tool_specs = tools, tuple(final_specs)
 
 
-_RESERVED_NAMES = frozenset({"task"})
-"""Names that no plugin's tool can have, beside those of the session's own tools."""
+RESERVED_TOOL_NAMES = frozenset({"task"})
+"""Names that no other tool can have, beside those of the session's own tools."""
 
 
 class TaskArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

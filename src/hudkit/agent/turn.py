@@ -2,9 +2,9 @@
 
 What to do next follows from the stored messages alone, so that a session that was killed goes on where it stood.
 
-The tool calls of a response run in the order of the model: those that only read side by side, others one by one.
-The calls are cut into groups of neighbours. A group of readers runs at once; every other call runs alone, after all
-before it and before all behind it, so that each call sees what those before it have changed:
+The tool calls of a response run in the order of the model: those that only read side by side, sub-agents too, others
+one by one. The calls are cut into groups of neighbours. A group of readers or of sub-agents runs at once; every other
+call runs alone, after all before it and before all behind it, and sees what those before it have changed:
 
     read a, grep b, edit a, read a, bash test   ->   [read a | grep b]  edit a  [read a]  bash test
 
@@ -60,9 +60,6 @@ from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS, usable_of
 from hudkit.tools import is_operation_name
 
 _WINDOW_FULL = "the window is full, and another compaction would not help"
-
-_READ_ONLY_TOOLS = frozenset({"read", "glob", "grep", "skill"})
-"""Tools that change nothing: neighbours of this kind in a response run side by side."""
 
 _REFUSALS = 3
 """A call that was remarked on (`LoopSettings.repeats`) is refused twice; the third refusal ends the turn."""
@@ -280,10 +277,9 @@ async def _run_tool_calls(run: RunContext, message: StoredMessage) -> bool:
     calls = [part for part in message.parts if isinstance(part, StoredCall) and not part.done]
     outcomes: dict[str, ToolOutcome] = {}
     try:
-        for read_only, group in groupby(calls, key=lambda call: call.tool in _READ_ONLY_TOOLS):
-            if read_only:
-                finished = await asyncio.gather(*(_run_call(run, message, call) for call in group))
-                outcomes.update(finished)
+        for together, group in groupby(calls, key=lambda call: _runs_together(run, call)):
+            if together:
+                outcomes.update(await _run_side_by_side(run, message, tuple(group)))
             else:
                 for call in group:
                     outcomes.update([await _run_call(run, message, call)])
@@ -294,6 +290,34 @@ async def _run_tool_calls(run: RunContext, message: StoredMessage) -> bool:
     _record_changed_files(run, message, calls, outcomes)
     run.history.put(replace(message, parts=(), finish="tool-calls", completed=run.now()))
     return run.last_repeat[1] < run.settings.repeats + _REFUSALS
+
+
+def _runs_together(run: RunContext, call: StoredCall) -> Literal["", "readers", "sub-agents"]:
+    """Return with which neighbours a call may run side by side; empty: with none."""
+    if call.tool == "task":
+        return "sub-agents"
+    tool = run.tools.get(call.tool)
+    return "readers" if isinstance(tool, Tool) and tool.reads_only else ""
+
+
+async def _run_side_by_side(
+    run: RunContext, message: StoredMessage, calls: Sequence[StoredCall]
+) -> Sequence[tuple[str, ToolOutcome]]:
+    """Run calls at once, so many as may; where one raises, the others are cancelled."""
+    room = asyncio.Semaphore(run.settings.parallel)
+
+    async def run_one(call: StoredCall) -> tuple[str, ToolOutcome]:
+        async with room:
+            return await _run_call(run, message, call)
+
+    tasks = [asyncio.ensure_future(run_one(call)) for call in calls]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        raise
 
 
 async def _run_call(run: RunContext, message: StoredMessage, call: StoredCall) -> tuple[str, ToolOutcome]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from hudkit.agent.tools.file_tools import EDIT, GLOB, GREP, READ, WRITE
+from hudkit.agent.tools.function_tool import function_tool
 from hudkit.agent.tools.session_tools import SKILL, TODO
 from hudkit.agent.tools.shell_tool import BASH
 from hudkit.agent.tools.tool import (
@@ -44,6 +45,7 @@ __all__ = [
     "ToolInput",
     "ToolLimits",
     "ToolOutcome",
+    "function_tool",
     "grant_permitted",
     "run_in_thread",
     "run_tool",

@@ -174,6 +174,7 @@ READ = Tool(
     _ReadInput,
     _read,
     _read_permissions,
+    reads_only=True,
 )
 
 
@@ -522,6 +523,7 @@ GLOB = Tool(
     _GlobInput,
     _glob,
     _search_permissions,
+    reads_only=True,
 )
 GREP = Tool(
     "grep",
@@ -529,4 +531,5 @@ GREP = Tool(
     _GrepInput,
     _grep,
     _search_permissions,
+    reads_only=True,
 )

@@ -84,5 +84,10 @@ async def _skill(arguments: _SkillInput, context: ToolContext) -> ToolOutcome:
 
 
 SKILL = Tool(
-    "skill", "Get the text of one of the skills that the prompt names.", _SkillInput, _skill, _skill_permissions
+    "skill",
+    "Get the text of one of the skills that the prompt names.",
+    _SkillInput,
+    _skill,
+    _skill_permissions,
+    reads_only=True,
 )

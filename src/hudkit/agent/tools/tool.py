@@ -99,13 +99,17 @@ class ToolContext(msgspec.Struct):
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A tool. `needs` is asked before `run`; both may raise `ToolError`, whose text is the model's answer."""
+    """A tool. `needs` is asked before `run`; both may raise `ToolError`, whose text is the model's answer.
+
+    `reads_only`: it changes nothing, so that it may run beside its neighbours of this kind.
+    """
 
     name: str
     description: str
     arguments: type[ToolInput]
     run: Callable[[Any, ToolContext], Awaitable[ToolOutcome]]
     needs: Callable[[Any, ToolContext], Sequence[RequiredPermission]]
+    reads_only: bool = False
 
     @property
     def parameters(self) -> dict[str, Any]:
