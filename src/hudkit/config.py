@@ -305,6 +305,19 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=0, le=8)],
         Meta(description="how deep sub-agents may start others; 1: they start none themselves, 0: there are none"),
     ] = 1
+    prompt_cost: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="US dollars that one prompt may cost, sub-agents included"),
+    ] = None
+    prompt_tokens: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="tokens that one prompt may use, sub-agents included")
+    ] = None
+    session_cost: Annotated[
+        Annotated[float, Meta(ge=0)] | None, Meta(description="US dollars that a whole session may cost")
+    ] = None
+    session_tokens: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="tokens that a whole session may use")
+    ] = None
     parallel_calls: Annotated[
         Annotated[int, Meta(ge=1, le=64)],
         Meta(description="calls of one answer that run side by side: those that change nothing, and sub-agents"),

@@ -160,14 +160,14 @@ class PluginFailed(AgentEvent, frozen=True, tag="plugin-failed"):
 
 
 EndReason: TypeAlias = Literal[
-    "done", "cancelled", "steps", "repeats", "window", "length", "refusal", "stopped", "error"
+    "done", "cancelled", "steps", "limit", "repeats", "window", "length", "refusal", "stopped", "error"
 ]
 """Why a turn is over.
 
-`done`: the model had nothing more to do. `steps`, `length`: a limit of calls, or of the answer's length. `repeats`:
-the same call came again and again. `window`: the request does not fit, even after a compaction. `refusal`: the answer
-was held back. `stopped`: a plugin did not want the work to go on after a compaction. `error`: the model failed for
-good.
+`done`: the model had nothing more to do. `steps`, `length`: a limit of calls, or of the answer's length. `limit`: one
+of cost or tokens. `repeats`: the same call came again and again. `window`: the request does not fit, even after a
+compaction. `refusal`: the answer was held back. `stopped`: a plugin did not want the work to go on behind a
+compaction. `error`: the model failed for good.
 """
 
 

@@ -45,6 +45,7 @@ from hudkit.agent.run_context import (
     LoopSetup,
     ModelOpener,
     RunContext,
+    SteeringText,
     SubTask,
 )
 from hudkit.agent.session_store import SessionStore
@@ -253,6 +254,18 @@ class AgentLoop:
         """
         return await self._take(lambda: user_input.store_prompt(self._run, text, parts, beside))
 
+    async def steer(self, text: str, parts: Sequence[Attachment] = ()) -> StoredMessage | None:
+        """Say something to the turn that is under way: it goes out with the next model call.
+
+        Returns the message once it is stored; `None` where no turn is under way, or it ended before that: nothing is
+        stored then, and `prompt` says it. Raises as `prompt` does.
+        """
+        if not self.busy:
+            return None
+        taken: asyncio.Future[StoredMessage | None] = asyncio.get_running_loop().create_future()
+        self._run.steering.append(SteeringText(text, tuple(parts), taken))
+        return await taken
+
     async def command(self, name: str, arguments: str = "") -> TurnEnded:
         """Take up a command of the user's, and return how its turn ended.
 
@@ -440,6 +453,9 @@ class AgentLoop:
             if self._cancelled:
                 return ended
             raise  # it was the caller's own task that was cancelled
+        finally:
+            while self._run.steering:
+                self._run.steering.popleft().decline()
 
     async def _compact(self, marker: StoredMessage) -> TurnEnded:
         await compacting.compact(self._run, marker)

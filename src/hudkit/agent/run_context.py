@@ -7,11 +7,13 @@ prefix cache keeps working.
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -22,9 +24,11 @@ from hudkit.agent.events import AgentEvent, EventBus
 from hudkit.agent.hooks import Hooks, ToolDefinition, ToolDescription, ToolReference, Tools, ToolsRequest
 from hudkit.agent.message_history import MessageHistory
 from hudkit.agent.permissions import AskUser, PermissionRule, Permissions, reject_all
+from hudkit.agent.records import Attachment, StoredMessage
 from hudkit.agent.request_log import RequestLog
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
+from hudkit.agent.spending import SpendingLimit
 from hudkit.agent.system_prompt import SystemPrompt
 from hudkit.agent.tools import Tool, ToolContext, ToolLimits
 from hudkit.agent.workspace import Workspace
@@ -61,6 +65,8 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `steps`: model calls in a turn. `repeats`: as many identical calls with the same result are answered with a
       remark, two more are refused, and then the turn ends. `depth`: how deep sub-agents go; with 0 there are none,
       with 1 they start none themselves.
+    - `prompt_cost`, `session_cost` (US dollars), `prompt_tokens`, `session_tokens`: what a prompt and a session may
+      use, sub-agents included; once that is reached, no model call is made and the turn ends (`limit`).
     - `parallel`: how many calls of a response that change nothing, or sub-agents, run side by side.
     - `tool_seconds`, `plugin_tool_seconds`: the most that one call may take. `instructions`: patterns of further
       files that go into the prompt. `record`: whether requests are kept in the request log. `windows`: tokens of the
@@ -86,6 +92,10 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: Annotated[int, Meta(ge=1)] = 250
     repeats: Annotated[int, Meta(ge=2)] = 3
     depth: Annotated[int, Meta(ge=0, le=8)] = 1
+    prompt_cost: Annotated[float, Meta(ge=0)] | None = None
+    prompt_tokens: Annotated[int, Meta(ge=0)] | None = None
+    session_cost: Annotated[float, Meta(ge=0)] | None = None
+    session_tokens: Annotated[int, Meta(ge=0)] | None = None
     parallel: Annotated[int, Meta(ge=1, le=64)] = 8
     tool_seconds: Annotated[float, Meta(gt=0)] = 900.0
     plugin_tool_seconds: Annotated[float, Meta(gt=0)] = 120.0
@@ -115,6 +125,10 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             steps=settings.session.max_steps,
             repeats=settings.session.identical_calls,
             depth=settings.session.subagent_depth,
+            prompt_cost=settings.session.prompt_cost,
+            prompt_tokens=settings.session.prompt_tokens,
+            session_cost=settings.session.session_cost,
+            session_tokens=settings.session.session_tokens,
             parallel=settings.session.parallel_calls,
             tool_seconds=settings.session.tool_seconds,
             plugin_tool_seconds=settings.session.plugin_tool_seconds,
@@ -240,6 +254,19 @@ class PluginTool(msgspec.Struct, frozen=True):
     definition: ToolDefinition
 
 
+class SteeringText(NamedTuple):
+    """Words of the user for the turn that is under way; `taken` becomes the stored message, or `None`: too late."""
+
+    text: str
+    files: Sequence[Attachment]
+    taken: asyncio.Future[StoredMessage | None]
+
+    def decline(self) -> None:
+        """Say that the turn was over before this could go out; return nothing."""
+        if not self.taken.done():
+            self.taken.set_result(None)
+
+
 class SubTask(msgspec.Struct, frozen=True):
     """A sub-session that is to be run: for whom, what for, and by which agent.
 
@@ -288,6 +315,10 @@ class RunContext:
         )
         self.set_rules((*setup.permissions, *agent.rules))
         self.compaction_requested = False
+        self.spending: SpendingLimit | None = None
+        """What the prompt that is being answered may cost."""
+        self.steering: deque[SteeringText] = deque()
+        """What the user said meanwhile: it goes out with the next model call."""
         self.tools: dict[str, Tool | PluginTool] = {}
         self.tool_specs: tuple[ToolSpec, ...] = ()
         self.prompt = SystemPrompt("")

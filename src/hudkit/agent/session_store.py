@@ -286,9 +286,9 @@ class FileChanges:
             below += self._started(child, None)
         return tuple(numbered for _, numbered in sorted(changes, key=lambda pair: pair[0]))
 
-    def sub_sessions(self, session_id: str, messages: Iterable[str]) -> tuple[str, ...]:
-        """Return the sub-sessions (ids) that these messages started, and those below them."""
-        sessions = below = self._started(session_id, set(messages))
+    def sub_sessions(self, session_id: str, messages: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Return the sub-sessions (ids) that these messages started (`None`: any), and those below them."""
+        sessions = below = self._started(session_id, None if messages is None else set(messages))
         while below:
             below = [child_id for parent_id in below for child_id in self._started(parent_id, None)]
             sessions = [*sessions, *below]

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from hudkit.agent import compacting, events, message_history
+from hudkit.agent import compacting, events, message_history, user_input
 from hudkit.agent.events import ToolCallUpdated
 from hudkit.agent.file_undo import note_final_content
 from hudkit.agent.hooks import (
@@ -44,6 +44,7 @@ from hudkit.agent.records import ChangedFiles, FileDiff, StoredCall, StoredMessa
 from hudkit.agent.request_builder import build_request, gives_outputs_back
 from hudkit.agent.run_context import PluginTool, RunContext, SubTask, TaskArguments, joined_text
 from hudkit.agent.session_transcript import tool_part
+from hudkit.agent.spending import SpendingLimit
 from hudkit.agent.tools import RequiredPermission, Tool, ToolOutcome, grant_permitted, run_tool
 from hudkit.compose import shorten, visible
 from hudkit.context.budget import TOKENS_PER_CHARACTER
@@ -80,12 +81,15 @@ async def run_turn(run: RunContext, task: SubTask | None = None) -> events.TurnE
         a summary was just finished   -> store what the work goes on with, or end
         a marker waits for a summary  -> compact
         a compaction was asked for    -> store a marker
+        the user said something       -> store it: it goes out with the next call
         nothing is left to do         -> end
         the window is full            -> store a marker
+        a limit of cost is reached    -> end
         otherwise                     -> a model call with its tool calls
     """
     above = (task.parent.id, task.call_id) if task is not None else ()
     run.emit(events.TurnStarted(run.id, run.agent.name, run.model.name, *above))
+    run.spending = task.parent.spending if task is not None else SpendingLimit(run)
     steps = 0
     followed = ""  # the summary that was gone on from: one that stays the last message is not gone on from twice
     before = _cost(run)
@@ -102,12 +106,16 @@ async def run_turn(run: RunContext, task: SubTask | None = None) -> events.TurnE
         elif run.compaction_requested:
             run.compaction_requested = False
             compacting.mark(run, auto=False)
+        elif run.steering:
+            await user_input.store_steering(run, run.steering.popleft())
         elif not message_history.is_turn_unfinished(messages):
             reason = "done"
         elif _overflows(run) and compacting.mark(run, auto=True) is not None:
             pass  # the marker is the last message now: the next round compacts
         elif steps >= (run.agent.steps or run.settings.steps):
             reason, error = "steps", f"the turn was ended after {steps} model calls, its limit"
+        elif run.spending is not None and (error := run.spending.reached(run)):
+            reason = "limit"
         else:
             steps += 1
             reason, error = await _step(run, steps)

@@ -11,15 +11,16 @@ from msgspec.structs import replace
 
 from hudkit.agent import message_history
 from hudkit.agent.agent_definitions import AgentDefinition
+from hudkit.agent.events import PromptAccepted
 from hudkit.agent.file_text import decode_text
 from hudkit.agent.hooks import ChatPart, ModelCallContext, NewMessage
 from hudkit.agent.permissions import DEFAULT_RULES, restrictive_rules
 from hudkit.agent.records import Attachment, StoredMessage, StoredPart, StoredText
 from hudkit.agent.request_builder import from_chat_parts
-from hudkit.agent.run_context import RunContext, joined_text
+from hudkit.agent.run_context import RunContext, SteeringText, joined_text
 from hudkit.agent.slash_commands import SlashCommand
 from hudkit.agent.workspace import quote
-from hudkit.errors import SessionError, ToolError
+from hudkit.errors import HudkitError, SessionError, StoreError, ToolError
 
 _MAX_ATTACHED = 5 * 1024 * 1024
 """Bytes of a file that is attached to a prompt."""
@@ -48,6 +49,28 @@ async def store_prompt(
     hook_input = ModelCallContext(run.id, run.agent.name, run.model.name)
     hooked = await run.setup.hooks.run("chat_message", hook_input, NewMessage(parts))
     return store_user_parts(run, hooked.parts, stored)
+
+
+async def store_steering(run: RunContext, words: SteeringText) -> None:
+    """Store what the user said while a turn was under way, as a prompt of its own, and tell who waits for that.
+
+    Returns nothing; what is wrong with it is raised where the user waits.
+    """
+    try:
+        message = await store_prompt(run, words.text, words.files)
+    except (HudkitError, OSError) as error:
+        if isinstance(error, StoreError):
+            words.decline()
+            raise
+        if not words.taken.done():
+            words.taken.set_exception(error)
+        return
+    except BaseException:
+        words.decline()
+        raise
+    run.emit(PromptAccepted(run.id, message))
+    if not words.taken.done():
+        words.taken.set_result(message)
 
 
 def store_user_parts(run: RunContext, parts: Sequence[ChatPart], files: Mapping[str, Attachment]) -> StoredMessage:
