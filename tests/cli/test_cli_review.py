@@ -164,6 +164,18 @@ def test_all_sessions_of_the_project_are_reviewed_newest_first(
     assert (code, out) == (0, f"no session of {empty} has anything to review\n")
 
 
+def test_show_says_to_its_person_that_there_is_something_to_review_and_to_no_agent(
+    hudkit: Command, session: HudSession
+) -> None:
+    hint = "-- 4 heard, not reviewed: hudkit review ses_1\n"
+    assert hudkit("show")[1].endswith(hint)
+    frame = session.frame(used_tokens=1_000, limit_tokens=200_000)
+    assert "not reviewed" not in frame.text and "not reviewed" not in hudkit("show", "--json")[1]
+    for id in ("c1", "p1", "d1", "n1"):
+        assert hudkit("review", "--keep", id)[0] == 0
+    assert "not reviewed" not in hudkit("show")[1]
+
+
 @pytest.mark.slow
 def test_a_person_answers_with_one_key_each(session: HudSession, project: Path) -> None:
     before = session.state.seq
@@ -307,3 +319,23 @@ def test_a_person_makes_it_hold_with_one_key_and_takes_it_back(
         assert person.ends() == 0
     assert always(tmp_path) == [("constraints", "Never touch legacy/", str(project))]
     assert session.state.constraints[0].mark.level == "project"
+
+
+@pytest.mark.slow
+def test_an_answer_that_cannot_be_carried_out_is_asked_for_again(
+    session: HudSession, project: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "config" / "always.toml").write_text("[[rule")
+    with dialog("review", env=environment(), cwd=project) as person:
+        person.wait("(1/4) Keep this rule")
+        person.type("m")
+        person.wait("Expected", "(1/4) Keep this rule")
+        session.call("constraints.remove", {"id": "c1"})
+        person.type("k")
+        person.wait("rule c1 has changed meanwhile", "(1/4) Keep this rule")
+        person.type("s")
+        person.wait("(2/4) Keep this preference")
+        person.type("q")
+        person.wait("4 left")
+        assert person.ends() == 0
+    assert (tmp_path / "config" / "always.toml").read_text() == "[[rule"

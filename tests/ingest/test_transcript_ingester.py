@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 from hudkit.api import Hud, TranscriptIngester
 from hudkit.cli.demo import unpack_orchard
 from hudkit.errors import StoreFull
+from hudkit.hud.always_file import AlwaysItem, add_always
 from hudkit.ingest import IngestBatch, KnownFacts, derive_facts, read_messages
 from hudkit.ingest.event_ids import event_id, message_time
 from hudkit.log.payloads import SessionStart
+from hudkit.paths import SectionPaths
+from hudkit.sections.state import HudState
 from hudkit.transcripts import OpenCodeTranscript
 from opencode_messages import response, tool, user
 
@@ -115,6 +118,31 @@ def test_the_recorded_fork_is_recognised(recorded: Path, hud: Hud) -> None:
         for id in (fork, source)
     ]
     assert calls[0] & calls[1]
+
+
+def test_a_fork_goes_on_from_its_source_and_takes_up_nothing_that_holds_in_all_sessions(
+    recorded: Path, tmp_path: Path
+) -> None:
+    rows = OpenCodeTranscript.open(recorded).sessions()
+    always = tmp_path / "always.toml"
+    places = SectionPaths(tmp_path / "sections", tmp_path / "trusted", always)
+    forks: list[tuple[str, HudState]] = []
+    for hud in (Hud.in_memory(), Hud.in_memory(sections=places)):
+        for row in rows:
+            if forks and row.id == forks[0][0]:
+                # It holds from here on: the source, which has begun, does without.
+                add_always(always, AlwaysItem("notes", "Dates are UTC"))
+            session = hud.session(row.id, project=row.directory, host="opencode")
+            upload = batch(live_messages(recorded, row.id), title=row.title)
+            TranscriptIngester(session, row.id, row.directory).record(upload)
+            if any(link.relation == "fork" for link in session.state.session.links):
+                session.frame(used_tokens=1_000, limit_tokens=200_000)
+                forks.append((row.id, session.state))
+    (plain, beside) = (state for _, state in forks)
+    for section in ("constraints", "preferences", "decisions", "notes", "errors", "files"):
+        ids = [[(item.id, item.words) for item in getattr(state, section)] for state in (plain, beside)]
+        assert ids[0] == ids[1]
+    assert "Dates are UTC" in hud.session("new").frame(limit_tokens=200_000).text
 
 
 @given(st.data())

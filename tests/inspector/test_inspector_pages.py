@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 
@@ -12,6 +13,7 @@ from hudkit.api import Hud
 from hudkit.inspector.inspected_log import InspectedLog
 from hudkit.inspector.links import call_link, compaction_link, diff_link, page_link, session_link
 from hudkit.inspector.session_record import SessionRecord
+from hudkit.log import Origin
 from hudkit.log import payloads as p
 
 pytestmark = pytest.mark.slow
@@ -222,6 +224,26 @@ def test_what_an_event_says_is_never_markup() -> None:
             assert whole
             assert not re.search(r"<script(?! src=\"/static/)|<img|<b>h</b>|javascript:(?!alert\(1\)\))", text)
             assert 'href="javascript' not in text
+
+
+def test_what_was_heard_is_shown_with_its_sentence_and_the_command_that_reviews_it() -> None:
+    with Hud.in_memory() as hud:
+        session = hud.session("ses 1")
+        told = "Never touch legacy/, because it is frozen. Let's go with Redis."
+        for time, text in ((1_795_000_000_000, told), (1_795_000_100_000, "Redis is gone since Monday.")):
+            session.ingest([{"id": f"m{time}", "role": "user", "time": time, "text": text}])
+
+        def words() -> str:
+            page = InspectedLog(hud).session_page({"id": "ses 1"})[0]
+            return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+        page = words()
+        assert "Heard, not reviewed" in page and "hudkit review 'ses 1'" in page
+        assert "c1 rule: Never touch legacy/ Never touch legacy/, because it is frozen. you," in page
+        assert "d1 decision: Let's go with Redis may be over: Redis is gone since Monday. the same words" in page
+        session.call("constraints.confirm", {"id": "c1"}, origin=Origin.USER)
+        session.call("decisions.remove", {"id": "d1"}, origin=Origin.USER)
+        assert "Heard, not reviewed" not in words()
 
 
 def test_a_session_without_calls_or_reports_can_be_looked_at() -> None:

@@ -19,7 +19,8 @@ from hudkit.hud.always_file import KIND_NAMES, AlwaysItem, read_always, remove_a
 from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, project_key, project_of_key
 from hudkit.hud.session_lookup import recorded_title, short_ids
 from hudkit.paths import always_path, git_root, log_path
-from hudkit.tools.review import ReviewedItem, count_heard, find_item, heard_items, live_items, promote_item
+from hudkit.sections.document_builder import count_heard
+from hudkit.tools.review import ReviewedItem, find_item, heard_items, live_items, promote_item
 
 _INDENT = "    "
 

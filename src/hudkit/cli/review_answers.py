@@ -17,7 +17,6 @@ from hudkit.errors import ConfigError, StoreError
 from hudkit.hosts.installing.config_files import note_settings_directory
 from hudkit.hud.always_file import AlwaysItem, add_always, remove_always
 from hudkit.hud.session_keys import project_key, project_of_key
-from hudkit.log.event import Origin
 from hudkit.paths import always_path, data_directory, git_root
 from hudkit.tools.review import ReviewedItem, drop_item, edit_item, keep_item, promote_item, undo_answer
 
@@ -34,8 +33,6 @@ _AGENT_SHELLS = ("CLAUDECODE", "CODEX_THREAD_ID", "OPENCODE", "HUDKIT_CALL")
 """What agents' hosts put into the environment of the commands that their agents run."""
 
 _INDENT = "    "
-
-_WHO = {Origin.USER: "you", Origin.AGENT: "the agent", Origin.TOOL: "a tool's output", Origin.HOST: "the host"}
 
 
 class ItemAnswer(msgspec.Struct, frozen=True):
@@ -122,7 +119,7 @@ def item_lines(item: ReviewedItem) -> Iterator[str]:
     if item.sentence and item.sentence != item.text:
         yield visible(f"{_INDENT}read in: {item.sentence}")
     form = f", as {_article(item.form)}" if item.form and item.form != item.kind else ""
-    yield visible(f"{_INDENT}from {_WHO.get(item.origin, item.origin)}, {_minute(item.time)}{form}")
+    yield visible(f"{_INDENT}from {item.speaker}, {_minute(item.time)}{form}")
     if item.doubt:
         word = "but" if item.suspended else "may be over"
         yield visible(f"{_INDENT}{word}: {item.doubt}")

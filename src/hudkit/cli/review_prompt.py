@@ -123,7 +123,6 @@ class _Review:
             answered = review.answer(answer, item, text)
         except ConfigError as error:
             self._put(visible(str(error)))
-            self._note(None)
             return
         self._put(visible(answered.words))
         self._note(answered)

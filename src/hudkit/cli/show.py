@@ -6,6 +6,7 @@ What needs no frame is in modules of its own: `show_sessions`, `show_cache`, `sh
 from __future__ import annotations
 
 import argparse
+import shlex
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,10 @@ from hudkit.cli import complain
 from hudkit.cli.common import SCHEMA, as_json, open_log_read_only, open_read_only, pick, report_damage
 from hudkit.cli.styles import HUD_STYLES, on_terminal, print_lines, print_markdown
 from hudkit.compose import shorten, visible
+from hudkit.hud.session_keys import host_id_of_key
 from hudkit.hud.session_lookup import recorded_title, short_ids
 from hudkit.log.event_log import EventLog
+from hudkit.sections.document_builder import count_heard
 
 if TYPE_CHECKING:
     from hudkit.api import HudSession
@@ -84,6 +87,9 @@ def _show(session: HudSession, seq: int, args: argparse.Namespace) -> None:
     if args.sent:
         line += f", epoch {frame.epoch}, {len(frame.deltas)} deltas"
     print_lines((f"\n-- {_name(session)}, event {seq}: {line}",), HUD_STYLES)
+    if args.at is None and (heard := count_heard(session.state)):
+        command = f"hudkit review {shlex.quote(visible(host_id_of_key(session.id)))}"
+        print_lines((f"-- {heard} heard, not reviewed: {command}",), HUD_STYLES)
 
 
 def _name(session: HudSession) -> str:

@@ -483,6 +483,12 @@ def count_live(state: HudState) -> int:
     return 1 + whole + len(state.steps.open) + len(state.todos.open) + len(state.errors.open)
 
 
+def count_heard(state: HudState) -> int:
+    """Return how many items were read from plain words, and nobody has said whether they are right."""
+    sections = (state.constraints, state.preferences, state.decisions, state.notes)
+    return sum(item.derived for section in sections for item in section)
+
+
 DIGEST_SECTIONS = (
     "task",
     "steps",

@@ -73,6 +73,14 @@ class ReviewedItem(msgspec.Struct, frozen=True):
         """Return what it is, in a word of the user's: rule, preference, decision, note."""
         return KIND_NAMES[self.section]
 
+    @property
+    def speaker(self) -> str:
+        """Return who said it, in words for the user."""
+        return _SPEAKERS.get(self.origin, str(self.origin))
+
+
+_SPEAKERS = {Origin.USER: "you", Origin.AGENT: "the agent", Origin.TOOL: "a tool's output", Origin.HOST: "the host"}
+
 
 class _Kind(msgspec.Struct, frozen=True):
     """What is written of the items of a section."""
@@ -107,14 +115,15 @@ _KINDS: dict[str, _Kind] = {
 """The sections that have derived items, in the order in which they are reviewed."""
 
 
-def count_heard(state: HudState) -> int:
-    """Return how many items of a state were read from plain words, and nobody has said whether they are right."""
-    return sum(item.derived for section in _KINDS for item in getattr(state, section))
+def heard_items(session: SessionCore, state: HudState | None = None) -> tuple[ReviewedItem, ...]:
+    """Return these items, each with the sentence that it was read in; of `state`, or as they are now.
 
-
-def heard_items(session: SessionCore) -> tuple[ReviewedItem, ...]:
-    """Return these items, each with the sentence that it was read in. Raises a `StoreError`."""
-    return tuple(item for item in live_items(session) if item.derived)
+    Raises a `StoreError`.
+    """
+    state = session.state if state is None else state
+    return tuple(
+        _with_source(session, section, item) for section in _KINDS for item in getattr(state, section) if item.derived
+    )
 
 
 def live_items(session: SessionCore) -> tuple[ReviewedItem, ...]:

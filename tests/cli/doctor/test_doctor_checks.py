@@ -167,6 +167,17 @@ def test_broken_settings(home: Home, look: Look, text: str) -> None:
     assert found.verdict is WARN and str(home.settings) in found.words
 
 
+def test_a_broken_file_of_what_holds_in_all_sessions(home: Home, look: Look) -> None:
+    home.settings.parent.mkdir(parents=True)
+    path = home.settings.parent / "always.toml"
+    path.write_text('[[rule]]\ntext = "Never push"\n')
+    path.chmod(0o600)
+    assert look("settings")["settings"].verdict is PASS
+    path.write_text('[[rules]]\ntext = "Never push"\n')
+    found = look("settings")["settings"]
+    assert found.verdict is WARN and str(path) in found.words and "rules" in found.words
+
+
 def test_settings_of_a_project_that_decide_too_much(home: Home, look: Look) -> None:
     (home.project / ".hudkit.toml").write_text("window = 5\n")
     assert look("settings")["settings"].verdict is WARN

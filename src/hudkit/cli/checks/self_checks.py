@@ -21,12 +21,13 @@ from hudkit.cli.common import GONE_HINT
 from hudkit.config import load
 from hudkit.daemon.client import greet
 from hudkit.daemon.socket_path import lock_holder, start_failure
-from hudkit.errors import StoreBusy, StoreError, StoreReadOnly
+from hudkit.errors import ConfigError, StoreBusy, StoreError, StoreReadOnly
 from hudkit.hosts.wire import PROTOCOL, newer
+from hudkit.hud.always_file import read_always
 from hudkit.log.stores import open_log, verify_file
 from hudkit.log.stores.log_tables import LOG_MIGRATIONS
 from hudkit.log.stores.sqlite_files import companion_path, is_gone
-from hudkit.paths import own_files, section_paths
+from hudkit.paths import always_path, own_files, section_paths
 from hudkit.sections.sandboxed import SectionFiles, load_section
 from hudkit.tokens.counting import APPROXIMATE, shared_counter
 
@@ -192,6 +193,10 @@ def _settings(here: CheckEnvironment) -> Diagnosis:
     warnings = load(here.settings, here.project_settings).warnings
     if warnings:
         return warn("; ".join(warnings), "What is wrong is left out; `hudkit config check` says the same")
+    try:
+        read_always(always_path())
+    except ConfigError as error:
+        return warn(str(error), "Sessions begin without what you made hold in all of them: mend the file")
     files_in_force = [str(path) for path in (here.settings, here.project_settings) if path is not None]
     return good(" and ".join(files_in_force) or "none are given, the defaults hold")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
-from hudkit.compose import Band
+from hudkit.compose import Band, visible
 from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.context.caching import CacheAccount, CallHits, PrefixBreak, layer_totals, weigh_calls
 from hudkit.inspector.call_layers import LAYER_NAMES, RequestLayers, layers_of_calls, output_tokens_by_tool
@@ -12,6 +13,7 @@ from hudkit.inspector.charts import CallMark, Series, line_plot, share_bar, stac
 from hudkit.inspector.links import call_link, compaction_link, session_link
 from hudkit.inspector.pages.page_shell import (
     band_label,
+    command,
     facts,
     pager,
     reading_notice,
@@ -26,6 +28,7 @@ from hudkit.log import Event
 from hudkit.log.payloads import CompactAfter
 from hudkit.tools.cache_text import break_cause, epoch_reason
 from hudkit.tools.receipt_text import TRIGGER_WORDS
+from hudkit.tools.review import ReviewedItem, heard_items
 from hudkit.web.elements import Child, e
 from hudkit.web.page_text import clock, count_of, day_and_time, dollars, duration, excerpt
 
@@ -33,6 +36,9 @@ PAGE_CALLS = 100
 """Calls of one page of the timeline."""
 
 _MAX_TOOLS = 10
+
+_MAX_HEARD = 50
+"""Items that were heard, of those that are shown."""
 
 
 def session_page(
@@ -51,7 +57,7 @@ def session_page(
         [("Sessions", "/")],
         e("div", e("h1", excerpt(summary.title, 140)), _neighbour_links(neighbours), class_="headline"),
         _facts(record, summary, whole=whole),
-        _parts(record, number) if whole else reading_notice(record.read_upto, record.last),
+        _parts(record, summary, number) if whole else reading_notice(record.read_upto, record.last),
         live=live,
         session=record.id,
     )
@@ -102,8 +108,44 @@ def _cost_ratio(account: CacheAccount) -> Child:
     return e("span", f"{ratio:.2f} × without it", title="Requests without answers; without the HUD is an estimate")
 
 
-def _parts(record: SessionRecord, number: int) -> list[Child]:
-    return [_plots(record) if record.calls else None, _timeline(record, number)]
+def _parts(record: SessionRecord, summary: SessionSummary, number: int) -> list[Child]:
+    return [_plots(record) if record.calls else None, _heard(record, summary), _timeline(record, number)]
+
+
+# -- what was heard ----------------------------------------------------------------------------------------------
+
+
+def _heard(record: SessionRecord, summary: SessionSummary) -> Child:
+    """What was read from plain words and is not reviewed yet, and the command that does so; nothing where all is."""
+    items = heard_items(record, record.state_at(record.read_upto))
+    if not items or summary.recording:
+        return None
+    head = ("Item", "What", "Read in", "From")
+    rows = [_heard_row(item) for item in items[:_MAX_HEARD]]
+    table = e(
+        "table",
+        e("thead", e("tr", [e("th", name, scope="col") for name in head])),
+        e("tbody", rows),
+        class_="list heard",
+    )
+    more = f"{len(items) - _MAX_HEARD:,} more are not shown. " if len(items) > _MAX_HEARD else ""
+    note = f"{more}Read from plain words: keep, change or drop it, for this session or for all, with"
+    review = command(f"hudkit review {shlex.quote(visible(summary.host_session))}")
+    return section("Heard, not reviewed", e("p", note, " ", review), table, id="heard")
+
+
+def _heard_row(item: ReviewedItem) -> HtmlElement:
+    doubt: Child = None
+    if item.doubt:
+        doubt = e("span", f"{'but' if item.suspended else 'may be over'}: {visible(item.doubt)}", class_="mark break")
+    sentence = visible(item.sentence) if item.sentence != item.text else "the same words"
+    return e(
+        "tr",
+        e("th", e("code", visible(item.id)), scope="row"),
+        e("td", e("span", f"{item.kind}: ", class_="soft"), visible(item.text), doubt),
+        e("td", sentence, class_=None if item.sentence != item.text else "soft", data_name="Read in"),
+        e("td", f"{item.speaker}, ", day_and_time(item.time)),
+    )
 
 
 # -- plots -------------------------------------------------------------------------------------------------------
