@@ -13,7 +13,9 @@ JOBS ?= 2
 # Real programs are waited for more than they compute: more of their tests at once than there are processors.
 HOST_JOBS ?= 4
 SEED ?= 0
-PARTS := $(patsubst %,check-part-%,$(shell seq $(JOBS)))
+# Twice as many as run at once: nobody knows before how long one takes, and no processor should wait for the other.
+PART_COUNT := $(shell expr 2 '*' $(JOBS))
+PARTS := $(patsubst %,check-part-%,$(shell seq $(PART_COUNT)))
 EXTRAS := all
 
 .PHONY: help demo test hosts campaign check bench docs clean format release-check
@@ -64,7 +66,7 @@ check-imports:
 # Each part imports only its own modules, which workers of one run cannot; what it says is shown in one piece.
 $(PARTS): check-part-%:
 	@mkdir -p .cache; \
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -m "not slow" --part $*/$(JOBS) >.cache/part-$* 2>&1; \
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -m "not slow" --part $*/$(PART_COUNT) >.cache/part-$* 2>&1; \
 	status=$$?; cat .cache/part-$*; exit $$status
 
 bench: $(READY)  ## benchmarks with their baselines, as ratios

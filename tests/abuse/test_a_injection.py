@@ -77,6 +77,7 @@ def test_a_heading_of_look_alike_letters_is_a_decision(hud: Hud) -> None:
     assert "Τask" in frame.base and not any("Τ" in heading for heading in outline(frame.base))
 
 
+@pytest.mark.slow
 def test_a_fake_hud_in_a_tools_output_is_the_tools_word_alone(hud: Hud) -> None:
     """A7"""
     session = hud.session("ses_1")

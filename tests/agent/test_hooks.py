@@ -423,6 +423,7 @@ PLAIN = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     settings_=st.dictionaries(st.text(max_size=5), PLAIN, max_size=4),
     lie=st.sampled_from([object(), {1: 2}, b"x", {1}]),

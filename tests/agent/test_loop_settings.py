@@ -64,6 +64,7 @@ def test_the_bound_of_a_useful_compaction_is_defined_once() -> None:
     assert LoopSettings().frees == CompactionSettings().min_freed_percent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "pruned"),
     [

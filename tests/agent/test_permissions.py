@@ -421,6 +421,7 @@ def test_a_search_passes_over_what_may_not_be_read(tmp_path: Path) -> None:
 PROTECTED = [name.replace("*", "x") for names in PROTECTED_PATHS.values() for name in names]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rules", ["allow", {"edit": "allow"}, {"*": "allow"}, {"edit": {"**": "allow", "*/**": "allow"}}, {}]
 )

@@ -62,7 +62,7 @@ def test_below_a_git_root_it_is_the_root(tmp_path: Path, below: str) -> None:
     assert project_key(root / below) == project_key(root)
 
 
-@pytest.mark.parametrize("name", ["a" * 300, "x/" * 3000, "a\0b"])
+@pytest.mark.parametrize("name", ["a" * 300, pytest.param("x/" * 3000, marks=pytest.mark.slow), "a\0b"])
 def test_a_directory_that_cannot_be_looked_at_is_a_project_of_its_own(tmp_path: Path, name: str) -> None:
     hud = Hud.in_memory()
     session = hud.session("ses_1", project=f"{tmp_path}/{name}")

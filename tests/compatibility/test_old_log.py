@@ -94,6 +94,7 @@ def test_the_state_at_any_event_is_the_same(facts: Facts, golden: Golden, db: Pa
     golden("states.json", as_text(states(facts, db)))
 
 
+@pytest.mark.slow
 def test_saved_states_of_another_shape_are_folded_anew(facts: Facts, golden: Golden, db: Path) -> None:
     """What a session saves of its state is no promise: it is made again from the events."""
     assert unreadable_snapshots(db) == 4

@@ -49,6 +49,7 @@ def test_every_hud_is_composed_again(facts: Facts, world: Path, name: str, event
     assert told["differ"] == [] and told["state"] is True and told["gone"] == 0
 
 
+@pytest.mark.slow
 def test_the_world_is_the_same_at_any_event(facts: Facts, golden: Golden, world: Path) -> None:
     golden("world.json", shown(facts, world, 78, LAST))
 

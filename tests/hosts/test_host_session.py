@@ -195,6 +195,7 @@ def test_what_could_not_be_read_again_is_not_left_away(hud: Hud, tmp_path: Path)
         assert not talk(other, conversations=ConversationStore(None)).prepare_call(call).stubs, "more than text"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["hud.db", None])
 def test_every_stub_gets_the_very_text_back(tmp_path: Path, file: str | None) -> None:
     clock = iter(range(1_795_000_000_000, 1_796_000_000_000)).__next__

@@ -89,6 +89,7 @@ def test_an_unknown_session_is_an_error(hud: Hud) -> None:
         SessionRecords(hud).get("nothing")
 
 
+@pytest.mark.slow
 def test_reading_leaves_no_trace_in_the_log(orchard_log: Path, orchard: Hud, long_day: str) -> None:
     before = orchard_log.read_bytes()
     record = SessionRecord(orchard, long_day)

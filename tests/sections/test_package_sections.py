@@ -274,7 +274,7 @@ def test_a_name_that_no_package_has_is_told() -> None:
         ("return ['a'] * 100", "it has 100 items"),
         ("return 'x' * 100_000", "returned too much"),
         ("return {'jsx': '<heading>a</heading>'}", "there is no element"),
-        ("[n for n in range(3_000_000)]", "ran too long"),
+        pytest.param("[n for n in range(3_000_000)]", "ran too long", marks=pytest.mark.slow),
     ],
 )
 def test_one_that_fails_is_paused_after_three_failures(install: Install, body: str, words: str) -> None:

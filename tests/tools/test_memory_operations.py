@@ -147,6 +147,7 @@ def test_a_long_message_is_read_in_pages(session, past, main):
     assert abs(len(text) - answer.data["characters"]) <= pages + 1
 
 
+@pytest.mark.slow
 def test_a_search_spends_its_tokens_on_text(session):
     answer = said(session, "search", query="frost", limit=10)
     hits = answer.data["messages"]

@@ -25,6 +25,7 @@ def plain(text: str, width: int = 60) -> list[str]:
     return [line.plain for line in markdown_lines(text, width)]
 
 
+@pytest.mark.slow
 @given(TEXTS, st.integers(20, 90))
 def test_lines_are_within_their_width_and_hide_nothing(text: str, width: int) -> None:
     for line in markdown_lines(text, width):

@@ -159,6 +159,7 @@ def test_what_was_superseded_is_not_in_the_window_after_a_compaction(talk: Talk)
     assert "Use PostgreSQL" in base and "Use SQLite" not in base
 
 
+@pytest.mark.slow
 def test_too_many_changes_bring_a_new_base_that_takes_the_place_of_the_first(talk: Talk) -> None:
     talk.hook("SessionStart", source="startup")
     talk.turn("hello")
