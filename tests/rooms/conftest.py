@@ -13,6 +13,7 @@ from hudkit.rooms import world_events as e
 from hudkit.rooms.actions import execute_reply
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.reply_parser import ParsedReply
+from hudkit.rooms.scheduler.outbox import Outbox
 from hudkit.rooms.world import AgentState, RoomState, World
 from hudkit.rooms.world_log import WorldLog
 
@@ -76,6 +77,17 @@ class WorldHarness:
         kinds = {type(what) for what in told} - {e.AccessFailed}
         assert kinds == {e.ActionRefused}, told
         return next(what.why for what in told if isinstance(what, e.ActionRefused))
+
+    def delayed(self, agent: int, *actions: dict[str, Any], say: dict[int, str] | None = None) -> e.MessageDelayed:
+        """The one message that waits after this, of which nothing else may be told."""
+        (event,) = self.do(agent, *actions, say=say)
+        assert isinstance(event, e.MessageDelayed)
+        return event
+
+    def send(self) -> int:
+        """Post what waits and is due; how many messages that were."""
+        with self.world_log.transaction(Origin.SYSTEM) as transaction:
+            return Outbox(self.world_log).post_due(transaction, self.now)
 
     def texts(self, room: int) -> list[tuple[int, str]]:
         """Who said what in a room."""

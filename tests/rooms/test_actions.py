@@ -21,7 +21,7 @@ def test_these_are_the_actions() -> None:
     assert set(ACTIONS) == {
         *("set", "delete", "append", "react", "wake_agent", "reply", "set_billboard", "clear_billboard", "set_wpm"),
         *("create_key", "revoke_key", "request_access", "grant_access", "deny_access", "leave_room"),
-        *("set_attention", "set_name", "sleep", "create_agent", "alter_agent", "retire_agent"),
+        *("withdraw", "set_attention", "set_name", "sleep", "create_agent", "alter_agent", "retire_agent"),
     }
     assert {name for name, one in ACTIONS.items() if one.gated} == {"create_agent", "alter_agent", "retire_agent"}
 
@@ -678,7 +678,7 @@ def test_a_mistake_is_answered_with_what_would_be_right(harness: Any, action: di
 def test_faults_of_a_reply_reach_the_agent(harness: Any) -> None:
     harness.carry(2, parse_reply("I would rather talk."))
     assert "not readable as JSON" in harness.agent(2).recent[-1].why
-    assert harness.agent(2).changed_seq == harness.world.seq
+    assert harness.agent(2).changed_seq < harness.world.seq, "that alone is worth no beat"
 
 
 def test_empty_cells_of_a_table_are_no_fields(harness: Any) -> None:

@@ -134,7 +134,7 @@ def test_rules_and_prompts_change_from_then_on(harness: Any) -> None:
     assert harness.world.rules == rules
     assert harness.world.prompts == {**load_prompts(), "philosophy.memory": "Write it down"}
     assert harness.agent(harness.make("Dora")).interval == 3
-    assert "6 words" in harness.refused(3, say={1: "one two three four five six"})
+    assert harness.delayed(3, say={1: "one two three four five six"}).words == 6
     assert harness.world_log.world_at(harness.world.seq) == harness.world
 
 

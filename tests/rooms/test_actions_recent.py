@@ -27,6 +27,7 @@ DONE: dict[str, dict[str, Any]] = {
     "grant_access": {"request_id": 1},
     "deny_access": {"request_id": 1},
     "leave_room": {"room_id": 1},
+    "withdraw": {"pending_id": 1},
     "set_attention": {"room_id": 1, "value": "30%"},
     "set_name": {"name": "Robert"},
     "sleep": {"until": "2090-01-01T00:00:00"},
@@ -47,7 +48,8 @@ def ready(harness: Any) -> tuple[int, str]:
     architect.make_key(2, "more")
     harness.do(3, {"type": "request_access", "room_id": 2, "key": architect.make_key(2, "guests")})
     harness.do(1, {"type": "sleep", "until": "2090-01-01T00:00:00"}, say={1: "Shall we?"})
-    return harness.world.next_message - 1, architect.make_key(4, "k")
+    harness.delayed(2, say={2: "word " * 201})
+    return harness.room(1).messages[-1], architect.make_key(4, "k")
 
 
 def test_every_action_is_here() -> None:

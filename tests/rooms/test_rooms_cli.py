@@ -281,10 +281,12 @@ def test_a_world_that_pauses_by_itself_ends_the_run(rooms: Run, pair: Path) -> N
 def test_a_model_is_named_for_all_and_a_wrong_one_is_no_model(rooms: Run, pair: Path) -> None:
     code, _, err = rooms("run", "--model", "gpt", "--beats", "1")
     assert code == 2 and "'gpt' is not a model" in err
-    assert rooms("run", "--model", "nobody:x", "--beats", "2", "--fast", "--quiet")[0] == 0
+    code, _, err = rooms("run", "--model", "nobody:x", "--beats", "2", "--fast", "--quiet")
+    assert code == 2 and "nobody:x cannot play" in err
     shown = facts(rooms("show", "--json"))
-    assert {agent["model"] for agent in shown["agents"].values()} == {"nobody:x"}
-    assert all("nobody" in agent["last_error"] for agent in shown["agents"].values() if agent["beats"])
+    assert "nobody:x" not in {agent["model"] for agent in shown["agents"].values()}
+    assert not any(agent["beats"] for agent in shown["agents"].values())
+    assert rooms("run", "--model", "improviser", "--beats", "2", "--fast", "--quiet")[0] == 0
 
 
 @pytest.mark.parametrize(

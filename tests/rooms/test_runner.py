@@ -18,7 +18,7 @@ from hudkit.rooms.fold_log import fold_logged_event
 from hudkit.rooms.hud import CachedRenderer, build_agent_hud
 from hudkit.rooms.players import BeatPrompt, BeatReply, DelayedPlayer, Improviser, PlayerRegistry, ScriptedPlayer
 from hudkit.rooms.scheduler import ModelQuota, SimulatedClock, WorldRunner
-from hudkit.rooms.world import CapRules, IntervalRules, TokenRules, World, WorldRules
+from hudkit.rooms.world import CapRules, IntervalRules, TokenRules, WordRules, World, WorldRules
 from hudkit.rooms.world_log import WorldLog
 from hudkit.rooms.world_replay import replay_log
 
@@ -621,8 +621,10 @@ def test_two_who_have_something_to_say_are_left_alone() -> None:
 def test_a_storm_of_replies_stays_within_the_rooms_pace() -> None:
     many = tuple(f"A{n}" for n in range(60))
     twelve = "all of us want to say the same thing about it right now"
-
-    sim = Simulation(ScriptedPlayer(lambda prompt: {"responses": [{"room_id": 1, "message": twelve}]}), *many)
+    rules = WorldRules(words=WordRules(room_wpm=400))
+    sim = Simulation(
+        ScriptedPlayer(lambda prompt: {"responses": [{"room_id": 1, "message": twelve}]}), *many, rules=rules
+    )
     sim.architect.say(1, "What do you all think?")
     sim.run(300)
     said = [m for m in sim.world_log.world.messages.values() if m.sender > 0]

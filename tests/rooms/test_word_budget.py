@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from hudkit.rooms.allowances import describe_last_spoke, room_words_left, word_budget
+from hudkit.rooms.fold_log import apply_event
 from hudkit.rooms.world import WordRules, WorldRules
+from hudkit.rooms.world_events import WorldCreated
+from hudkit.rooms.world_log import WorldLog
 
 
 def words(number: int) -> str:
@@ -42,14 +46,51 @@ def test_elapsed_time_by_the_rooms_pace_within_bounds(harness: Any, seconds: flo
 
 def test_the_first_message_in_each_room_may_have_200_words(harness: Any) -> None:
     assert word_budget(harness.world, 2, 1, harness.now) == word_budget(harness.world, 2, 2, harness.now) == 200
-    assert "201 words, and 200 are allowed" in harness.refused(2, say={1: words(201)})
     harness.do(2, say={1: words(200)})
     assert harness.texts(1)[-1] == (2, words(200))
     assert word_budget(harness.world, 2, 1, harness.now) == 10
     assert word_budget(harness.world, 2, 2, harness.now) == 200
 
 
-def test_a_message_over_the_budget_is_refused_with_both_numbers(harness: Any) -> None:
+def test_a_first_message_of_more_than_200_words_waits_for_those_beyond(harness: Any) -> None:
+    assert harness.delayed(2, say={1: words(280)}).due == harness.now + 60_000
+    harness.wait(59.9)
+    assert harness.send() == 0
+    harness.wait(0.1)
+    assert harness.send() == 1
+    assert harness.texts(1)[-1] == (2, words(280))
+
+
+def test_at_80_words_a_minute_a_message_of_60_words_is_sent_after_45_seconds(harness: Any) -> None:
+    """003's example."""
+    harness.do(2, say={1: "Hello"})
+    assert harness.delayed(2, say={1: words(60)}).due == harness.now + 45_000
+    harness.wait(44.9)
+    assert harness.send() == 0 and harness.texts(1)[-1] == (2, "Hello")
+    harness.wait(0.1)
+    assert harness.send() == 1
+    assert harness.texts(1)[-1] == (2, words(60))
+    assert harness.agent(2).spoke_at[1] == harness.now
+
+
+def test_a_message_within_the_budget_is_sent_at_once(harness: Any) -> None:
+    harness.do(2, say={1: "Hello"})
+    harness.wait(45)
+    harness.do(2, say={1: words(60)})
+    assert harness.texts(1)[-1] == (2, words(60))
+    harness.wait(45)
+    assert harness.delayed(2, say={1: words(61)}).due == harness.now + 750
+
+
+def test_a_world_of_the_first_revision_refuses_with_both_numbers(make_harness: Any) -> None:
+    with WorldLog.in_memory() as newer:
+        founded = next(event for _, event in newer.events())
+    harness = make_harness()
+    older = msgspec.structs.replace(founded, revision=1)
+    assert isinstance(older, WorldCreated)
+    apply_event(harness.world, harness.world.seq, harness.now, older)
+    harness.make("Ann")
+    harness.make("Bob", rooms=(1,))
     harness.do(2, say={1: "Hello"})
     harness.wait(45)
     assert "61 words, and 60 are allowed in room 1 now (the pace there is 80 words a minute)" in harness.refused(
@@ -60,15 +101,18 @@ def test_a_message_over_the_budget_is_refused_with_both_numbers(harness: Any) ->
 
 
 @pytest.mark.parametrize("size", [11, 60, 199, 200])
-def test_the_refusal_says_when_the_words_will_be_allowed(harness: Any, size: int) -> None:
+def test_what_waits_is_sent_at_the_moment_when_the_budget_has_grown_to_it(harness: Any, size: int) -> None:
     harness.do(2, say={1: "Hello"})
+    spoke_at = harness.now
     harness.wait(3.2)
-    seconds = int(harness.refused(2, say={1: words(size)}).rpartition("or in ")[2].removesuffix(" s"))
-    harness.wait(seconds - 1.1)
-    assert word_budget(harness.world, 2, 1, harness.now) < size
-    harness.wait(1.1)
-    assert word_budget(harness.world, 2, 1, harness.now) >= size
-    assert harness.refused(2, say={1: words(201)}).endswith("Say it shorter")
+    due = harness.delayed(2, say={1: words(size)}).due
+    assert word_budget(harness.world, 2, 1, harness.now) == 0, "nothing is sent before what waits"
+    harness.do(2, {"type": "withdraw", "pending_id": 1})
+    harness.now = due - 20
+    assert word_budget(harness.world, 2, 1, harness.now) == size - 1
+    harness.now = due
+    assert word_budget(harness.world, 2, 1, harness.now) == size
+    assert due == pytest.approx(spoke_at + size * 750, abs=1)
 
 
 def test_what_one_reply_says_in_a_room_shares_one_budget(harness: Any) -> None:
@@ -80,9 +124,10 @@ def test_what_one_reply_says_in_a_room_shares_one_budget(harness: Any) -> None:
         "MessagePosted",
         "MessagePosted",
         "MessagePosted",
-        "ActionRefused",
+        "MessageDelayed",
         "MessagePosted",
     ]
+    assert harness.world.pending[1].due == harness.now + 750, "one word more than 60 that 45 seconds allow"
 
 
 def test_all_agents_together_stay_within_the_rooms_words_a_minute(make_harness: Any) -> None:
@@ -94,12 +139,22 @@ def test_all_agents_together_stay_within_the_rooms_words_a_minute(make_harness: 
     assert (
         room_words_left(harness.world, 1, harness.now) == word_budget(harness.world, others[3], 1, harness.now) == 10
     )
-    assert "the room has heard 90 words within a minute" in harness.refused(others[3], say={1: words(30)})
+    assert harness.delayed(others[3], say={1: words(30)}).due == harness.now, "its own pace would allow it"
+    assert harness.send() == 0
     harness.architect.say(1, words(300))
     assert room_words_left(harness.world, 1, harness.now) == 10, "people are not counted"
     harness.wait(60)
+    assert harness.send() == 1
     harness.do(others[4], say={1: words(30)})
-    assert harness.texts(1)[-1][0] == others[4]
+    assert [sender for sender, _ in harness.texts(1)[-2:]] == [others[3], others[4]]
+
+
+def test_the_room_itself_limits_nobody_by_default(make_harness: Any) -> None:
+    harness = make_harness()
+    harness.make("Ann")
+    for agent in [harness.make(f"A{n}", rooms=(1,)) for n in range(8)]:
+        harness.do(agent, say={1: words(200)})
+    assert len([sender for sender, _ in harness.texts(1) if sender > 0]) == 8
 
 
 @pytest.mark.parametrize(

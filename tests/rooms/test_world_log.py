@@ -355,6 +355,7 @@ def any_action(world: World, agent: int, chance: Random) -> dict[str, Any]:
         "request_id": chance.choice([*world.rooms[agent].requests, 1]),
         "message": chance.choice(TEXTS),
         "wpm": chance.randint(5, 210),
+        "pending_id": chance.choice([*world.agents[agent].pending, 1]),
         "label": chance.choice("kl"),
         "key": "wrong",
         "uses": chance.randint(0, 2),

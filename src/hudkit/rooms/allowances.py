@@ -5,8 +5,10 @@ example, with rooms 1, 2, 3 and a fixed 40 % for room 2, the others get 30 % eac
 
 Words: an agent that has not spoken in a room for a while may say more there, at the room's pace. For example, at 80
 words a minute and 30 seconds after its last message it may say 30 × 80 / 60 = 40 words, within the world's bounds (10
-to 200). Its first message in a room has a budget of its own. All agents together may say `room_wpm` words a minute in
-one room, so an agent's budget there is the smaller of both.
+to 200). Its first message in a room has a budget of its own. What exceeds the budget waits until the pace allows it:
+60 words, 30 seconds after its last message, are sent after 15 more. While something of it waits in a room, it may say
+nothing else there at once. Where a world limits what all agents together say in one room (`room_wpm`), an agent's
+budget there is the smaller of both.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from hudkit.errors import OperationError
-from hudkit.rooms.world import World
+from hudkit.rooms.world import PendingMessage, World
 
 FULL_ATTENTION = 100.0
 _PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%?")
@@ -24,6 +26,8 @@ _EQUAL_SHARE = ("%*", "*%", "*")
 _MINUTE = 60_000
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
+_UNLIMITED = 10**9
+"""Words that a room still hears where nothing limits them."""
 
 
 def attention_shares(attention: Mapping[int, float], rooms: Iterable[int]) -> dict[int, float]:
@@ -74,9 +78,41 @@ def check_share(attention: Mapping[int, float], room: int, percent: float | None
 
 
 def word_budget(world: World, agent: int, room: int, now: int) -> int:
-    """Return the words that an agent may say in a room at `now` (Unix ms): its own pace, and what the room still
-    hears."""
+    """Return the words that an agent may say in a room at once, at `now` (Unix ms).
+
+    That is what its own pace allows, and what the room still hears; nothing while a message of it waits there.
+    """
+    if pending_in(world, agent, room):
+        return 0
     return min(_paced_words(world, agent, room, now), room_words_left(world, room, now))
+
+
+def pending_in(world: World, agent: int, room: int) -> list[PendingMessage]:
+    """Return the messages of an agent that wait for its pace in a room, in the order in which they are due."""
+    pending = map(world.pending.__getitem__, world.agents[agent].pending)
+    return [message for message in pending if message.room == room]
+
+
+def due_at_pace(world: World, agent: int, room: int, words: int, spent: int, spoke_at: int | None, now: int) -> int:
+    """Return when (Unix ms) the pace allows `words` more in a room, behind `spent` that this reply said there.
+
+    `spoke_at` is when the agent spoke there before this reply. Behind what waits there already, the words of this
+    message alone count.
+    """
+    wpm = world.rooms[room].wpm
+    if pending := pending_in(world, agent, room):
+        start, owed = pending[-1].due, words
+    elif spoke_at is None:
+        start, owed = now, max(0, spent + words - world.rules.words.first)
+    else:
+        # Silence earns no more than the most that may be said at once.
+        start, owed = max(spoke_at, now - world.rules.words.max_words * _MINUTE // wpm), spent + words
+    return max(now, start + -(-owed * _MINUTE // wpm))
+
+
+def may_speak(world: World, agent: int, room: int, now: int) -> bool:
+    """Return whether an agent may say anything in a room at once."""
+    return word_budget(world, agent, room, now) > 0
 
 
 def seconds_until_allowed(world: World, agent: int, room: int, words: int, now: int) -> int:
@@ -93,6 +129,8 @@ def room_words_left(world: World, room: int, now: int) -> int:
     """Return the words that all agents together may still say in a room within this minute."""
     since, spoken = now - _MINUTE, 0
     limit = world.rules.words.room_wpm
+    if not limit:
+        return _UNLIMITED
     # From the newest back: only a minute's messages are looked at, however old the room is.
     for message in map(world.messages.__getitem__, reversed(world.rooms[room].messages)):
         if message.posted_at <= since:

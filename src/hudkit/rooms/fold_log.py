@@ -22,6 +22,7 @@ from hudkit.rooms.knowledge_tree import append_at, delete_at, set_at
 from hudkit.rooms.world import (
     AccessRequest,
     AgentState,
+    PendingMessage,
     RecentAction,
     RoomKey,
     RoomMessage,
@@ -74,7 +75,13 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             _add_recent_action(world, world.agents[id], RecentAction(now, action))
         case e.ActionRefused(agent=id, action=action, why=why):
             _add_recent_action(world, world.agents[id], RecentAction(now, action, why))
-            world.agents[id].changed_seq = seq
+            # By itself it is worth no beat: the agent reads it when there is something to answer.
+            if world.revision < 2:
+                world.agents[id].changed_seq = seq
+        case e.MessageDelayed():
+            _delay_message(world, event)
+        case e.MessageWithdrawn(id=id):
+            _take_pending(world, id)
         case e.ReactionAdded():
             _add_reaction(world, seq, event)
         case e.KnowledgeSet(agent=id, path=path, value=value, weight=weight):
@@ -178,7 +185,7 @@ def _apply_rare_event(world: World, seq: int, now: int, event: e.WorldEvent) -> 
         case e.WorldCreated(name=name, seed=seed, rules=rules, prompts=prompts):
             world.name, world.seed = name, seed
             world.rules, world.prompts = msgspec.convert(rules, WorldRules), dict(prompts)
-            world.created_at = now
+            world.created_at, world.revision = now, event.revision
         case e.RulesChanged(rules=rules):
             world.rules = msgspec.convert(rules, WorldRules)
             _mark_changed(world, seq, world.agents)
@@ -204,9 +211,40 @@ def _add_message(world: World, seq: int, now: int, event: e.MessagePosted) -> No
     # From the event, not counted: in a log with holes numbers must not be given twice.
     world.next_message = event.id + 1
     room.messages.append(event.id)
+    if event.pending:
+        _take_pending(world, event.pending)
     if event.sender in world.agents:
         world.agents[event.sender].spoke_at[event.room] = now
-    _mark_changed(world, seq, room.members, but=event.sender)
+    if world.revision < 2:
+        _mark_changed(world, seq, room.members, but=event.sender)
+        return
+    # By room: what an agent hears where it cannot say anything now is no reason to ask it.
+    if room.last_sender != event.sender:
+        room.last_sender, room.other_seq = event.sender, room.last_seq
+    room.last_seq = seq
+
+
+def _delay_message(world: World, event: e.MessageDelayed) -> None:
+    message = PendingMessage(
+        event.id,
+        event.room,
+        event.sender,
+        event.content,
+        event.due,
+        event.reply_to,
+        event.words,
+        event.number,
+    )
+    world.pending[event.id] = message
+    world.next_pending = event.id + 1
+    ids = [*world.agents[event.sender].pending, event.id]
+    world.agents[event.sender].pending = sorted(ids, key=lambda id: (world.pending[id].due, id))
+
+
+def _take_pending(world: World, id: int) -> None:
+    """Take a message away from those that wait."""
+    agent = world.agents[world.pending.pop(id).sender]
+    agent.pending = [other for other in agent.pending if other != id]
 
 
 def _add_reaction(world: World, seq: int, event: e.ReactionAdded) -> None:

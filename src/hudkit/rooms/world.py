@@ -59,8 +59,8 @@ class WordRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_words: Annotated[int, Meta(ge=0)] = msgspec.field(default=10, name="least")
     max_words: Annotated[int, Meta(ge=1)] = msgspec.field(default=200, name="most")
     first: Annotated[int, Meta(ge=1)] = 200
-    room_wpm: Annotated[int, Meta(ge=1)] = 400
-    """Words a minute that all agents together may say in one room: a storm of replies stays within it."""
+    room_wpm: Annotated[int, Meta(ge=0)] = 0
+    """Words a minute that all agents together may say in one room; 0: as much as their own paces allow (003)."""
 
     def __post_init__(self) -> None:
         _check_order("words", least=self.min_words, most=self.max_words)
@@ -103,8 +103,10 @@ class CapRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Agents that one agent may wake in a minute."""
     beats_without_people: _Count = 0
     """Beats after which a world in which the Architect says nothing pauses by itself; 0: never."""
-    cost: _Amount = 0.0
+    cost: _Amount = 5.0
     """Dollars after which a world pauses by itself; 0: never."""
+    pending: _PositiveCount = 5
+    """Messages of one agent that may wait in one room for its pace."""
     idle_seconds: _Amount = 0.0
     """Seconds without anything new after which it does; 0: never."""
 
@@ -171,6 +173,8 @@ class AgentState(msgspec.Struct):
     recent: list[RecentAction] = []
     spoke_at: dict[int, int] = msgspec.field(default_factory=dict, name="spoke")
     """When it last said something, by room."""
+    pending: list[int] = []
+    """Its messages that wait for the pace of their rooms (`World.pending`), in the order in which they are due."""
     changed_seq: int = msgspec.field(default=0, name="changed")
     """The number of the last event that its HUD shows; a beat whose HUD would show nothing new is skipped."""
     seen_seq: int = msgspec.field(default=0, name="seen")
@@ -205,6 +209,10 @@ class RoomState(msgspec.Struct):
     """Those to its messages: what was counted of them holds as long as there are no more."""
     requests: list[int] = []
     """Those that are open."""
+    last_sender: int = 0
+    """Who sent its last message; `last_seq` is the event, `other_seq` that of the last one by anybody else."""
+    last_seq: int = 0
+    other_seq: int = 0
 
 
 class RoomMessage(msgspec.Struct, gc=False):
@@ -222,6 +230,19 @@ class RoomMessage(msgspec.Struct, gc=False):
     """Who reacted so."""
     version: int = 0
     """Counts its changes: what was counted of it holds as long as this is the same."""
+
+
+class PendingMessage(msgspec.Struct, frozen=True, gc=False):
+    """A message that is posted when it is `due` (Unix ms); `number` is the beat that said it."""
+
+    id: int
+    room: int
+    sender: int
+    content: str
+    due: int
+    reply_to: int = 0
+    words: int = 0
+    number: int = 0
 
 
 class AccessRequest(msgspec.Struct):
@@ -255,7 +276,11 @@ class World(msgspec.Struct):
     rooms: dict[int, RoomState] = {}
     messages: dict[int, RoomMessage] = {}
     requests: dict[int, AccessRequest] = {}
+    pending: dict[int, PendingMessage] = {}
+    revision: int = 1
+    """See `world_events.REVISION`."""
     next_message: int = 1
+    next_pending: int = 1
     next_request: int = 1
     next_agent: int = 1
     beats: int = 0

@@ -28,6 +28,11 @@ SYSTEM = -1
 """The sender of what no agent said: joins, requests, notices."""
 
 
+REVISION = 2
+"""How worlds that are made now pace messages and lay out HUDs. A world keeps the revision that it was made with, so
+that its log gives the same HUDs for ever. 2: what exceeds the pace waits instead of being refused."""
+
+
 class WorldEvent(Payload, frozen=True, omit_defaults=True):
     """Base of all events of a world."""
 
@@ -38,7 +43,8 @@ class WorldEvent(Payload, frozen=True, omit_defaults=True):
 class WorldCreated(WorldEvent, frozen=True, tag="world.made"):
     """The first event: the seed of all chance, the rules as plain data (`WorldRules`), and the prompts by name.
 
-    `forked_from` and `forked_at` name the world and the event that a fork was taken from.
+    `forked_from` and `forked_at` name the world and the event that a fork was taken from. `revision` is `REVISION` as
+    it was when the world was made.
     """
 
     name: str
@@ -47,6 +53,7 @@ class WorldCreated(WorldEvent, frozen=True, tag="world.made"):
     prompts: Mapping[str, str] = {}
     forked_from: str = ""
     forked_at: int = 0
+    revision: int = 1
 
 
 class RulesChanged(WorldEvent, frozen=True, tag="world.rules"):
@@ -187,7 +194,10 @@ class RoomLeft(WorldEvent, frozen=True, tag="room.left"):
 
 
 class MessagePosted(WorldEvent, frozen=True, tag="message.said"):
-    """A message with the world's next number. `words` counts against the sender's word budget."""
+    """A message with the world's next number. `words` counts against the sender's word budget.
+
+    `pending` is the number that it had while it waited for the pace (`MessageDelayed`); 0: it did not.
+    """
 
     id: int
     room: int
@@ -196,6 +206,30 @@ class MessagePosted(WorldEvent, frozen=True, tag="message.said"):
     kind: Literal["text", "system"] = "text"
     reply_to: int = 0
     words: int = 0
+    pending: int = 0
+
+
+class MessageDelayed(WorldEvent, frozen=True, tag="message.delayed"):
+    """A message that exceeds its author's pace in a room: it is posted when it is `due`, unless it is withdrawn.
+
+    `id` is a number of its own, among those that wait; `number` is the beat that said it.
+    """
+
+    id: int
+    room: int
+    sender: int
+    content: str
+    due: int
+    reply_to: int = 0
+    words: int = 0
+    number: int = 0
+
+
+class MessageWithdrawn(WorldEvent, frozen=True, tag="message.withdrawn"):
+    """A message that waited is not posted. `why` where its author did not take it back."""
+
+    id: int
+    why: str = ""
 
 
 class ReactionAdded(WorldEvent, frozen=True, tag="message.reacted"):

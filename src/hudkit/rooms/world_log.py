@@ -40,7 +40,7 @@ from hudkit.rooms.world_events import WorldCreated, WorldEvent, decode_world_eve
 WORLD_SESSION = "world"
 """The session of a world's events in its log."""
 
-_FOLDING_VERSION = 2
+_FOLDING_VERSION = 3
 """Counts the changes of `fold_log.apply_event`: what was saved by another one is passed over."""
 
 _GROWTH = 1.25
@@ -196,7 +196,9 @@ class WorldLog:
         all_prompts = {**load_prompts(), **(prompts or {})}
         plain_rules = msgspec.to_builtins(rules or WorldRules())
         with world_log.transaction(Origin.SYSTEM) as transaction:
-            transaction.append(WorldCreated(name=name, seed=seed, rules=plain_rules, prompts=all_prompts))
+            transaction.append(
+                WorldCreated(name=name, seed=seed, rules=plain_rules, prompts=all_prompts, revision=e.REVISION)
+            )
         return world_log
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import shlex
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.stores.sqlite_files import DATABASE_SUFFIXES, companion_path
 from hudkit.rooms import FIRST_WORLD
-from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL
+from hudkit.rooms.cost_forecast import check_players
+from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, open_players
 from hudkit.rooms.prompts import load_prompts, write_prompts
 from hudkit.rooms.world_file import WorldFile, island_world, populate_world, read_world_file
 from hudkit.rooms.world_log import WorldLog
@@ -37,6 +39,10 @@ def run(args: argparse.Namespace) -> int:
         path, founding, model=args.model, prompts=args.prompts, seed=args.seed, file=args.file
     ) as world_log:
         print_created(world_log, path, as_facts=args.json)
+        try:
+            check_players(world_log.world, open_players())
+        except ConfigError as error:  # the world is made all the same: the key may come before its first beat
+            print(visible(f"hudkit rooms: {error}"), file=sys.stderr)
     return 0
 
 

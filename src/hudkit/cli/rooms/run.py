@@ -21,6 +21,7 @@ from hudkit.errors import ConfigError
 from hudkit.rooms import FIRST_WORLD
 from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
+from hudkit.rooms.cost_forecast import check_player, check_players, forecast_cost, forecast_text
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, open_players
 from hudkit.rooms.scheduler import ANY_MODEL, Clock, ModelQuota, RealClock, RunnerMetrics, SimulatedClock, WorldRunner
 from hudkit.rooms.world_export import TranscriptWriter
@@ -60,7 +61,8 @@ def open_played_world(args: argparse.Namespace) -> WorldLog:
     Where there is no world at all, the one that comes with hudkit is made.
     """
     if args.model is not None:
-        check_model(args.model)
+        # Before any agent has it: a world must not be left with a model that cannot play.
+        check_player(check_model(args.model), open_players())
     if args.world is None and not known():
         path = path_of(FIRST_WORLD)
         print(f"hudkit rooms: a new world, {FIRST_WORLD}, in {path}", file=sys.stderr)
@@ -108,9 +110,12 @@ class _WorldRun:
         self.start = self.printed = world.seq
         self.cost = world.cost
         clock: Clock = SimulatedClock(world.now) if args.fast else RealClock()
-        self.runner = WorldRunner(world_log, open_players(), clock=clock, quotas=model_quotas(args))
+        players = open_players()
+        check_players(world, players)
+        self.runner = WorldRunner(world_log, players, clock=clock, quotas=model_quotas(args))
         self.began = self.runner.now()
         seconds = args.long if args.long is not None else None if self.beats else DEFAULT
+        self.forecast = forecast_cost(world, self.began, seconds=seconds, beats=self.beats)
         self.end = None if seconds is None else self.began + round(seconds * 1000)
         self.why = ""
         self._writer = TranscriptWriter({id: agent.name for id, agent in world.agents.items()})
@@ -123,6 +128,8 @@ class _WorldRun:
                 f"{plural(len(self.world_log.world.agents), 'agent')}: {thinkers_text(self.world_log)}",
                 file=sys.stderr,
             )
+            if line := forecast_text(self.forecast):
+                print(visible(line), file=sys.stderr)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread
@@ -161,6 +168,7 @@ class _WorldRun:
         world = self.world_log.world
         return {
             "events": [self.start, world.seq],
+            "forecast": msgspec.to_builtins(self.forecast),
             "seconds": (self.runner.now() - self.began) / 1000,
             **{name: sums[name] for name in (*names, *spent)},
             "cost": round(world.cost - self.cost, 6),

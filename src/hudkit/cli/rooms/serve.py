@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import signal
+import sys
 from pathlib import Path
 
 from hudkit.cli.common import SCHEMA, as_json, log_to_stderr
@@ -12,11 +13,13 @@ from hudkit.cli.rooms.run import model_quotas, open_played_world, thinkers_text
 from hudkit.cli.rooms.worlds import plural, worlds_directory
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
+from hudkit.rooms.cost_forecast import check_players, forecast_cost, forecast_text
 from hudkit.rooms.players import open_players
 from hudkit.rooms.scheduler import WorldRunner
 from hudkit.rooms.world_log import WorldLog
 from hudkit.web.page_guard import loopback_address, page_token
 
+_HOUR = 3600.0
 TOKEN = "page-token"
 """The file of the page's token, beside the worlds."""
 
@@ -35,7 +38,13 @@ def run(args: argparse.Namespace) -> int:
         file = args.token_file or worlds_directory() / TOKEN
         _directory(file)
         token = page_token(file)
-        context = PageContext(world_log, player=WorldRunner(world_log, open_players(), quotas=model_quotas(args)))
+        players = open_players()
+        check_players(world_log.world, players)
+        runner = WorldRunner(world_log, players, quotas=model_quotas(args))
+        context = PageContext(world_log, player=runner)
+        hour = forecast_text(forecast_cost(world_log.world, runner.now(), seconds=_HOUR))
+        if hour:
+            print(visible(f"an hour: {hour}"), file=sys.stderr)
         if args.paused:
             context.architect.pause()
 

@@ -49,8 +49,12 @@ class ActionContext:
         self.effects_if_refused: list[e.WorldEvent] = []
         """Effects of an action that was refused: a wrong key counts."""
         self.whispers: list[tuple[int, str]] = []
+        self.beat = 0
+        """The number of the beat whose reply is carried out; 0: none."""
         self.words_spent: dict[int, int] = {}
         """Words that this reply said, by room."""
+        self.spoke_at: dict[int, int | None] = {}
+        """When the agent spoke in a room before this reply did, by room."""
         self.word_budgets: dict[int, int] = {}
         """Words that it may say, by room: worked out once, before its first message there changes the pace."""
 
@@ -88,13 +92,22 @@ class ActionContext:
         """Forget the effects of the action before: the next one of the same reply begins."""
         self.effects, self.effects_if_refused, self.whispers = [], [], []
 
-    def post(self, room: int, content: str, *, sender: int = e.SYSTEM, reply_to: int = 0, words: int = 0) -> int:
+    def post(
+        self,
+        room: int,
+        content: str,
+        *,
+        sender: int = e.SYSTEM,
+        reply_to: int = 0,
+        words: int = 0,
+        pending: int = 0,
+    ) -> int:
         """Post a message with the world's next number, and return that."""
         # Effects are not folded in yet, so numbers that they take are counted here.
         posted_before = sum(isinstance(effect, e.MessagePosted) for effect in self.effects)
         kind: Literal["text", "system"] = "system" if sender == e.SYSTEM else "text"
         id = self.world.next_message + posted_before
-        self.effects.append(e.MessagePosted(id, room, sender, content, kind, reply_to, words))
+        self.effects.append(e.MessagePosted(id, room, sender, content, kind, reply_to, words, pending))
         return id
 
     def wake(self, agent: int, why: str) -> bool:

@@ -50,6 +50,7 @@ def execute_reply(
     and for each fault of the reply. Never raises for what an agent wrote.
     """
     context = ActionContext(world, agent_id, now, transaction.secret)
+    context.beat = number
     if world.agents[agent_id].retired:
         _refuse(transaction, context, number, {}, "you were retired")
         return

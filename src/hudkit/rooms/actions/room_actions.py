@@ -30,9 +30,9 @@ from hudkit.rooms.actions.action import (
     neighbor,
     open_room,
 )
-from hudkit.rooms.allowances import room_words_left, seconds_until_allowed, word_budget
+from hudkit.rooms.allowances import due_at_pace, pending_in, room_words_left, seconds_until_allowed, word_budget
 from hudkit.rooms.reply_parser import is_silence
-from hudkit.rooms.world import AccessRequest, RoomKey, RoomMessage, World
+from hudkit.rooms.world import AccessRequest, PendingMessage, RoomKey, RoomMessage, World
 
 # -- messages ------------------------------------------------------------------------------------------------------
 
@@ -50,6 +50,12 @@ class _ReactArguments(ActionArguments, frozen=True):
     reaction: e.Reaction
 
 
+class _WithdrawArguments(ActionArguments, frozen=True):
+    """The arguments of `withdraw`."""
+
+    pending_id: PositiveId
+
+
 class _WakeArguments(ActionArguments, frozen=True):
     """The arguments of `wake_agent`."""
 
@@ -63,6 +69,17 @@ def _reply_to_message(context: ActionContext, args: _ReplyArguments) -> None:
     answered = visible_message(context, args.message_id, args.room_id)
     if not is_silence(args.message):
         post_message(context, args.room_id, args.message, answered)
+
+
+@action("withdraw", _WithdrawArguments, {"pending_id": 3})
+def _withdraw(context: ActionContext, args: _WithdrawArguments) -> None:
+    """Take back a message of yours that waits for the pace of its room."""
+    message = context.world.pending.get(args.pending_id)
+    if message is None or message.sender != context.actor:
+        waiting = ", ".join(map(str, context.agent.pending))
+        hint = f"Those that wait: {waiting}" if waiting else "None of yours waits"
+        raise OperationError(f"you have no message {args.pending_id} that waits", hint=hint)
+    context.effects.append(e.MessageWithdrawn(message.id))
 
 
 @action("react", _ReactArguments, {"message_id": 123, "reaction": "thumbs_up"})
@@ -92,16 +109,39 @@ def post_message(context: ActionContext, room_id: int, content: str, reply_to: R
     """Say something in a room, at the actor's pace, and return the message's number. Whom it names, or answers, wakes
     up.
 
-    Raises `OperationError` where the actor is not there, or may not say so much now.
+    What exceeds the pace waits until that allows it; then 0 is returned. Raises `OperationError` where the actor is
+    not there, or too much of it waits there.
     """
     world = context.world
     joined_room(context, room_id)
     content = checked_text(world, content, "the message")
     words = _count_words(content)
-    if not context.is_architect:
-        _spend_words(context, room_id, words)
     answered_id = reply_to.id if reply_to is not None else 0
-    id = context.post(room_id, content, sender=context.actor, reply_to=answered_id, words=words)
+    if not context.is_architect and not _spend_words(context, room_id, words):
+        _delay(context, room_id, content, answered_id, words)
+        return 0
+    return _post(context, room_id, content, reply_to, words)
+
+
+def post_pending(context: ActionContext, message: PendingMessage) -> None:
+    """Post a message that waited, or withdraw it where its author cannot say it any more."""
+    room = context.world.rooms[message.room]
+    if context.actor not in room.members:
+        context.effects.append(e.MessageWithdrawn(message.id, "its author left the room"))
+    elif context.world.agents[room.id].retired:
+        context.effects.append(e.MessageWithdrawn(message.id, "the room is closed"))
+    else:
+        answered = context.world.messages.get(message.reply_to)
+        _post(context, message.room, message.content, answered, message.words, message.id)
+
+
+def _post(
+    context: ActionContext, room_id: int, content: str, reply_to: RoomMessage | None, words: int, pending: int = 0
+) -> int:
+    """Post a message and wake whom it names or answers; return its number."""
+    world = context.world
+    answered_id = reply_to.id if reply_to is not None else 0
+    id = context.post(room_id, content, sender=context.actor, reply_to=answered_id, words=words, pending=pending)
     # After the message is among the effects: who wakes finds it.
     for agent in mentioned_agents(world, room_id, content):
         context.wake(agent, "mention")
@@ -123,21 +163,38 @@ def visible_message(context: ActionContext, id: int, room: int | None = None) ->
     raise OperationError(f"you see no message {id}" + (f" in room {room}" if room else ""))
 
 
-def _spend_words(context: ActionContext, room: int, words: int) -> None:
-    """Take a message's words from the reply's budget for its room. Raises `OperationError` where it has no more.
+def _delay(context: ActionContext, room: int, content: str, reply_to: int, words: int) -> None:
+    """Let a message wait until its author's pace allows it. Raises `OperationError` where too many wait there."""
+    world, limit = context.world, context.world.rules.caps.pending
+    if len(pending_in(world, context.actor, room)) >= limit:
+        raise OperationError(
+            f"{limit} messages of yours wait in room {room}", hint="Withdraw one, or let them go first"
+        )
+    spent, spoke_at = context.words_spent.get(room, 0), context.spoke_at[room]
+    due = due_at_pace(world, context.actor, room, words, spent, spoke_at, context.now)
+    context.effects.append(
+        e.MessageDelayed(world.next_pending, room, context.actor, content, due, reply_to, words, context.beat)
+    )
+
+
+def _spend_words(context: ActionContext, room: int, words: int) -> bool:
+    """Take a message's words from the reply's budget for its room; return `False` where it has no more.
 
     The budget is worked out once a reply. Else its first message would set the pace's clock back, and its second one
-    would be refused.
+    would wait. In a world of the first revision a message that exceeds it is refused: raises `OperationError`.
     """
     world = context.world
     living_agent(world, context.actor)
     if room not in context.word_budgets:
         context.word_budgets[room] = word_budget(world, context.actor, room, context.now)
+        context.spoke_at[room] = world.agents[context.actor].spoke_at.get(room)
     spent = context.words_spent.get(room, 0)
     allowed = context.word_budgets[room] - spent
-    if words <= allowed:
+    if words <= allowed and not pending_in(world, context.actor, room):
         context.words_spent[room] = spent + words
-        return
+        return True
+    if world.revision >= 2:
+        return False
     room_left = room_words_left(world, room, context.now)
     if room_left < words:
         why = f"the room has heard {world.rules.words.room_wpm - room_left} words within a minute"

@@ -28,7 +28,7 @@ import msgspec
 from hudkit.compose import shorten
 from hudkit.compose.fitting import growth
 from hudkit.errors import BudgetError
-from hudkit.rooms.allowances import FULL_ATTENTION, describe_last_spoke, word_budget
+from hudkit.rooms.allowances import FULL_ATTENTION, describe_last_spoke, pending_in, word_budget
 from hudkit.rooms.hud import hud_fields
 from hudkit.rooms.hud.agent_hud import AgentHud, BeatFacts, HudOmission, HudSection, LazyDocument, resolve_beat
 from hudkit.rooms.hud.cached_renderer import (
@@ -254,7 +254,7 @@ class _RoomAllocator:
         after = bisect_right(room.messages, room.joined_after[you])
         # A large share pays for more about the room; a small one must not squeeze out who is there.
         limit = max(facts.metadata_limit, int(self._budget * share / FULL_ATTENTION) // 2)
-        board = _room_board_fields(facts.world, room, you)
+        board = _room_board_fields(facts.world, room, you, facts.now)
         draft = self._draft_with(room, share, room.members, board, after)
         if draft.metadata > limit:
             names = [str(id) for id in room.members]
@@ -444,9 +444,12 @@ def _room_head_fields(room: RoomState, you: int, members: list[str], share: floa
     }
 
 
-def _room_board_fields(world: World, room: RoomState, you: int) -> dict[str, Any]:
-    """Return what a room shows besides: its billboard to all; labels of keys and open requests to its owner."""
+def _room_board_fields(world: World, room: RoomState, you: int, now: int) -> dict[str, Any]:
+    """Return what a room shows besides: its billboard to all; labels of keys and open requests to its owner; to each
+    member its own messages that wait."""
     board: dict[str, Any] = {}
+    if pending := pending_in(world, you, room.id):
+        board["pending_messages"] = [hud_fields.pending_fields(message, now) for message in pending]
     if room.id in world.agents and world.agents[room.id].retired:
         board["closed"] = True
     if room.billboard:

@@ -14,7 +14,7 @@ from typing import Any
 from hudkit.compose import shorten
 from hudkit.compose.formats import json_text
 from hudkit.rooms.knowledge_tree import set_at, value_at
-from hudkit.rooms.world import RecentAction, RoomMessage
+from hudkit.rooms.world import PendingMessage, RecentAction, RoomMessage
 from hudkit.rooms.world_events import ARCHITECT, SYSTEM
 
 TimeFormat = Callable[[int], str]
@@ -64,6 +64,16 @@ def message_fields(message: RoomMessage, format_time: TimeFormat) -> dict[str, A
     if message.reactions:
         row["reactions"] = {name: len(agents) for name, agents in message.reactions.items()}
     return row
+
+
+def pending_fields(message: PendingMessage, now: int) -> dict[str, Any]:
+    """Return a message that waits for its author's pace, as its author sees it."""
+    seconds = max(0, -(-(message.due - now) // 1000))
+    return {
+        "id": message.id,
+        "message": shorten(message.content, _MAX_ARGUMENT_CHARACTERS),
+        "sent_in": f"{seconds} seconds",
+    }
 
 
 def _sender_name(id: int) -> str:

@@ -497,6 +497,10 @@ def _describe_rooms(event: ev.WorldEvent, name: Callable[[int], str], room: Call
             return f"{room(id)}: {excerpt(content, 50)}"
         case ev.MessagePosted(sender=sender, content=content):
             return f"{name(sender)}: {excerpt(content, 50)}"
+        case ev.MessageDelayed(sender=sender, content=content):
+            return f"{name(sender)} is about to say: {excerpt(content, 50)}"
+        case ev.MessageWithdrawn(id=id, why=why):
+            return f"message {id} that waited is withdrawn" + (f": {why}" if why else "")
         case ev.ReactionAdded(agent=agent, reaction=reaction):
             return f"{name(agent)} reacts: {reaction.replace('_', ' ')}"
         case ev.RoomJoined(room=id, agent=agent):

@@ -112,6 +112,7 @@ class UnavailablePlayer:
 
     def __init__(self, why: str) -> None:
         """`why`: the error of its agents."""
+        self.why = why
         self._reply = BeatReply(error=why, hopeless=True)
 
     def reply_now(self, prompt: BeatPrompt) -> BeatReply:  # noqa: ARG002

@@ -66,7 +66,7 @@ DIRECTIVES = ("directives.rooms", "directives.collaboration", "directives.commun
 ACTION_CATEGORIES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "knowledge_management": {"set": ("path", "value", "w"), "delete": ("path",), "append": ("path", "value")},
     "social_interactions": {"react": ("message_id", "reaction"), "wake_agent": ("agent_id",)},
-    "messaging": {"reply": ("room_id", "message_id", "message")},
+    "messaging": {"reply": ("room_id", "message_id", "message"), "withdraw": ("pending_id",)},
     "room_management": {"set_billboard": ("message",), "clear_billboard": (), "set_wpm": ("wpm",)},
     "access_control": {
         "create_key": ("label", "uses", "for_agent"),

@@ -6,7 +6,6 @@ within one transaction; chance comes from the world's seed, so that a world play
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -18,12 +17,14 @@ from hudkit.compose import shorten
 from hudkit.errors import HudkitError
 from hudkit.rooms import world_events as e
 from hudkit.rooms.actions import execute_reply
+from hudkit.rooms.allowances import may_speak
 from hudkit.rooms.hud import AgentHud
 from hudkit.rooms.players.player import BeatReply, Player, QuickPlayer
 from hudkit.rooms.reply_parser import parse_reply
+from hudkit.rooms.scheduler.loops import throttle_loops
 from hudkit.rooms.scheduler.model_queues import Reservation
 from hudkit.rooms.scheduler.protocol import JobClaim, Scheduler
-from hudkit.rooms.world import AgentState, IntervalRules, RoomMessage, World
+from hudkit.rooms.world import AgentState, IntervalRules, World
 from hudkit.rooms.world_log import Transaction
 
 SECOND = 1000
@@ -31,6 +32,10 @@ _MAX_BACKOFF = 300.0
 """Seconds that an agent rests at most after errors."""
 _MAX_DOUBLINGS = 12
 """Errors in a row that count: 2¹² times any interval is more than the longest rest."""
+_MAX_PENDING = 2
+"""Messages of an agent that wait, from which on even a wake waits: what it would say now would wait longer still."""
+_PENDING_POLL = 200
+"""Milliseconds that such an agent is left alone at least."""
 
 
 # -- when a beat is due --------------------------------------------------------------------------------------------
@@ -73,16 +78,34 @@ def due_after_error(world: World, agent: AgentState, now: int, errors: int, rest
     return max(due_after(world, agent, now), now + round(SECOND * max(doubled, rest or 0.0)))
 
 
+def due_after_skip(world: World, agent: AgentState, now: int) -> int:
+    """Return when an agent is looked at again whose beat was skipped."""
+    # It was woken while two messages of it wait: it is asked when the first is sent, and not all the time until then.
+    if agent.woken and agent.pending:
+        return max(now + _PENDING_POLL, world.pending[agent.pending[0]].due, agent.throttled_until)
+    return due_after(world, agent, now, took_place=False)
+
+
 def has_news(world: World, agent: AgentState, now: int) -> bool:
     """Return whether a beat is worth its tokens.
 
-    That is, the HUD has something new, the agent was woken or its sleep is over, its last beat failed, or nothing
-    happened for so long that it may want to begin something.
+    That is, the agent was woken or its sleep is over, its last beat failed, its HUD has something new that it could
+    answer, or nothing happened for so long that it may want to begin something. What was said in a room where its
+    pace lets it say nothing now waits; and while two messages of it wait, so do those who wake it.
     """
-    if not agent.beats or agent.changed_seq > agent.seen_seq or agent.woken or agent.last_error:
+    if not agent.beats or agent.changed_seq > agent.seen_seq or agent.last_error:
         return True
+    if agent.woken and len(agent.pending) < _MAX_PENDING:
+        return True
+    if agent.last_beat < agent.sleeps_until <= now:
+        return True
+    for id in agent.rooms:
+        room = world.rooms[id]
+        seq = room.other_seq if room.last_sender == agent.id else room.last_seq
+        if seq > agent.seen_seq and may_speak(world, agent.id, id, now):
+            return True
     quiet = world.rules.tempo.quiet
-    return agent.last_beat < agent.sleeps_until <= now or bool(quiet and now - agent.last_beat >= quiet * SECOND)
+    return bool(quiet and not agent.pending and now - agent.last_beat >= quiet * SECOND)
 
 
 # -- a beat in the log ---------------------------------------------------------------------------------------------
@@ -178,7 +201,7 @@ def settle_beat(
         next_message = world.next_message
         with failing_beat(id):
             execute_reply(transaction, world, id, number, parse_reply(reply.text, beat.output_format), now)
-        _throttle_loops(transaction, agent, next_message, now)
+        throttle_loops(transaction, agent, next_message, now)
         scheduler.finish(claim, due_after(world, agent, now))
     return True
 
@@ -203,74 +226,3 @@ def _reply_event(claim: JobClaim, reply: BeatReply, seconds: float) -> e.ReplyRe
         reply.cost,
         round(seconds, 3),
     )
-
-
-# -- loops ---------------------------------------------------------------------------------------------------------
-
-_LOOP_WINDOW = 12
-"""Messages of a room that are looked at."""
-_LOOP_STALE_MESSAGES = 8
-"""Of them, those with nothing new in them that make a loop."""
-_NEW_WORDS_SHARE = 0.3
-"""The share of words not said before, within the window, from which on a message says something new."""
-
-_WORD = re.compile(r"\w+")
-_NUMBERS = re.compile(r"\d+")
-
-
-def _throttle_loops(transaction: Transaction, agent: AgentState, first_message: int, now: int) -> None:
-    """Slow down two agents who repeat themselves to each other in a room where `agent` has just spoken.
-
-    `first_message` is the number of the first message of its reply. An agent that was throttled lately is not told
-    again.
-    """
-    world = transaction.world
-    seconds = world.rules.tempo.looping
-    if not seconds:
-        return
-    posted = [world.messages[id] for id in range(first_message, world.next_message)]
-    for room in dict.fromkeys(message.room for message in posted if message.sender == agent.id):
-        pair = _looping_pair(world, room)
-        if pair is None:
-            continue
-        until = now + round(SECOND * seconds)
-        for id, other in (pair, pair[::-1]):
-            throttled = world.agents[id]
-            if throttled.throttled_until < now - 2 * SECOND * seconds:
-                why = (
-                    f"You and agent {other} repeat yourselves in room {room}: you have fewer beats until you do not."
-                )
-                transaction.append(e.ActionRefused(id, throttled.beats, {}, why), timestamp=now)
-            transaction.append(e.AgentThrottled(id, other, room, until), timestamp=now)
-
-
-def _looping_pair(world: World, room: int) -> tuple[int, int] | None:
-    """Return the two agents who alone speak in a room, in turns, and repeat themselves; `None` where nobody does."""
-    ids = world.rooms[room].messages
-    # Most rooms are ruled out by two look-ups: this is asked after every message.
-    if len(ids) < _LOOP_WINDOW or world.messages[ids[-1]].sender != world.messages[ids[-3]].sender:
-        return None
-    window = [world.messages[id] for id in ids[-_LOOP_WINDOW:]]
-    texts = [message for message in window if message.kind == "text"]
-    if len(texts) < _LOOP_WINDOW:
-        return None
-    first, second = texts[0].sender, texts[1].sender
-    if first == second or min(first, second) < 1:
-        return None
-    if any(message.sender != (first, second)[index % 2] for index, message in enumerate(texts)):
-        return None
-    return (first, second) if _count_stale(texts) >= _LOOP_STALE_MESSAGES else None
-
-
-def _count_stale(messages: list[RoomMessage]) -> int:
-    """Return how many messages say hardly a word that was not in those before them.
-
-    Numbers are no news: "I counted 41", "I counted 42" is a loop, too.
-    """
-    heard: set[str] = set()
-    stale = 0
-    for message in messages:
-        words = set(_WORD.findall(_NUMBERS.sub("", message.content.casefold())))
-        stale += len(words - heard) < _NEW_WORDS_SHARE * max(1, len(words))
-        heard |= words
-    return stale

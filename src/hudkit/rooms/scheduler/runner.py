@@ -30,6 +30,7 @@ from hudkit.rooms.scheduler import heartbeat
 from hudkit.rooms.scheduler.clocks import Clock, RealClock, WorldTime
 from hudkit.rooms.scheduler.heartbeat import SECOND, Beat, BeatFailed, failing_beat, seeded_fraction
 from hudkit.rooms.scheduler.model_queues import ModelQueue, ModelQueues, ModelQuota
+from hudkit.rooms.scheduler.outbox import Outbox
 from hudkit.rooms.scheduler.protocol import HeapScheduler, JobClaim
 from hudkit.rooms.world import AgentState, World
 from hudkit.rooms.world_log import Transaction, WorldLog
@@ -216,6 +217,7 @@ class WorldRunner:
         self.clock = clock or RealClock()
         self.time = WorldTime(self.clock, world_log.world.now, world_log.world.speed)
         self.scheduler = HeapScheduler(world_log, self.now)
+        self._outbox = Outbox(world_log)
         self._queues = ModelQueues(quotas or {})
         self._renderer = renderer or CachedRenderer()
         self._group = group
@@ -307,9 +309,10 @@ class WorldRunner:
             with self.scheduler.transaction() as transaction:
                 transaction.append(e.WorldPaused(why, ending=True))
             return True
+        posted = self._post_pending()
         due = self.scheduler.next_due()
         if limit <= 0 or ((due is None or due > self.now()) and not self._queues.ready(self.clock.monotonic())):
-            return False
+            return posted
         calls: list[_PlayerCall] = []
         claims: tuple[JobClaim, ...] = ()
         with (
@@ -325,9 +328,19 @@ class WorldRunner:
             self._pending.start(call)
         return bool(claims or calls)
 
+    def _post_pending(self) -> bool:
+        """Post the messages that their authors' pace allows by now; return whether there were any."""
+        due = self._outbox.next_due()
+        if due is None or due > self.now():
+            return False
+        with self.scheduler.transaction() as transaction:
+            # Another process may have paused the world just now.
+            return transaction.world.paused is None and self._outbox.post_due(transaction, self.now()) > 0
+
     def _begin_single(self, agent: int | None, calls: list[_PlayerCall], begun: list[int]) -> bool:
         """Begin one beat, whatever the time is and whether or not there is news; return `True`: it was done."""
         with self._beginning(calls), self.scheduler.transaction() as transaction:
+            self._outbox.post_due(transaction, self.now())
             if agent is not None:
                 claims = self.scheduler.claim(self.now(), job=agent)
             else:
@@ -344,7 +357,7 @@ class WorldRunner:
         # A failure has to reach its agent, and a whisper is in no event that would count as news.
         must_begin = agent.id in self._failures or agent.id in self.world_log.whispers
         if not must_begin and not heartbeat.has_news(transaction.world, agent, now):
-            self.scheduler.finish(claim, heartbeat.due_after(transaction.world, agent, now, took_place=False))
+            self.scheduler.finish(claim, heartbeat.due_after_skip(transaction.world, agent, now))
             self._collector.skipped += 1
             return False
         beat = self._resolve(agent, claim)
@@ -528,8 +541,9 @@ class WorldRunner:
         world, seconds = self.world_log.world, self.clock.poll_seconds
         if may_begin and world.paused is None:
             due = self.scheduler.next_due()
-            if due is not None:
-                seconds = min(seconds, self.time.until(due))
+            for next_due in (due, self._outbox.next_due()):
+                if next_due is not None:
+                    seconds = min(seconds, self.time.until(next_due))
             seconds = min(seconds, self._queues.wait_seconds(self.clock.monotonic()))
             if idle := world.rules.caps.idle_seconds:
                 seconds = min(seconds, self.time.until(self._last_news + round(idle * SECOND)))

@@ -1,0 +1,95 @@
+"""What a run of a world costs at most, said before its first beat: beats, tokens and dollars at list prices."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from hudkit.errors import ConfigError
+from hudkit.rooms.hud import CachedRenderer, build_agent_hud
+from hudkit.rooms.players import IMPROVISER_MODEL, PlayerRegistry, UnavailablePlayer
+from hudkit.rooms.world import World
+from hudkit.tokens.model_facts import prices_of
+
+_ANSWER_TOKENS = 150
+"""Tokens of an answer: two messages and two actions."""
+_MILLION = 1e6
+
+
+class CostForecast(msgspec.Struct, frozen=True):
+    """What models are asked at most: `cost` is in dollars, without what a cache saves and beats that are skipped.
+
+    `unpriced` are models without a list price, which `cost` leaves out. `cap` is where the world pauses (0: nowhere).
+    """
+
+    beats: int
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    cap: float
+    unpriced: tuple[str, ...]
+
+
+def forecast_cost(world: World, now: int, *, seconds: float | None = None, beats: int | None = None) -> CostForecast:
+    """Return what playing a world from `now` (Unix ms) costs at most, for so many seconds of its time or beats.
+
+    Agents of the improviser cost nothing, but take their part of `beats`. HUDs are those of now, and as large as may
+    be where messages will be added. Raises a `BudgetError` where one cannot be composed.
+    """
+    renderer = CachedRenderer()
+    agents = [agent for agent in world.agents.values() if not agent.retired]
+    rates = {agent.id: 1 / max(agent.interval, world.rules.tempo.min_interval) for agent in agents}
+    if seconds is None:
+        seconds = (beats or 0) / (sum(rates.values()) or 1)
+    tokens: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
+    for agent in agents:
+        if agent.model == IMPROVISER_MODEL:
+            continue
+        number = max(1, round(seconds * rates[agent.id]))
+        # A world that talks fills its HUDs: half of the way there, on average, or what they have now.
+        shown = build_agent_hud(world, agent.id, now, renderer)
+        average = max(shown.tokens, (shown.tokens + shown.limit) // 2)
+        asked[agent.model] += number
+        tokens[agent.model] += number * average
+    cost, unpriced = 0.0, list[str]()
+    for model, number in asked.items():
+        try:
+            prices = prices_of(model.partition(":")[2] or model)
+        except ConfigError:
+            unpriced.append(model)
+            continue
+        cost += (tokens[model] * prices.input + number * _ANSWER_TOKENS * prices.output) / _MILLION
+    total = sum(asked.values())
+    return CostForecast(
+        total, sum(tokens.values()), total * _ANSWER_TOKENS, cost, world.rules.caps.cost, tuple(unpriced)
+    )
+
+
+def check_players(world: World, players: PlayerRegistry) -> None:
+    """Raise `ConfigError` where a model of a living agent cannot be had: no key, no package, no such provider."""
+    for model in dict.fromkeys(agent.model for agent in world.agents.values() if not agent.retired):
+        check_player(model, players)
+
+
+def check_player(model: str, players: PlayerRegistry) -> None:
+    """Raise `ConfigError` where a model cannot be had."""
+    player = players.of(model)
+    if isinstance(player, UnavailablePlayer):
+        raise ConfigError(
+            f"{model} cannot play: {player.why}", hint="Set its key, or let --model name another: improviser"
+        )
+
+
+def forecast_text(forecast: CostForecast) -> str:
+    """Return a forecast in one line; empty where nobody is asked who costs anything."""
+    if not forecast.beats:
+        return ""
+    tokens = f"{forecast.input_tokens / _MILLION:.1f}M tokens in, {forecast.output_tokens / _MILLION:.2f}M out"
+    priced = forecast.cost > 0 or not forecast.unpriced
+    money = f"${forecast.cost:.2f} at list prices without a cache" if priced else "no list price known"
+    if priced and forecast.unpriced:
+        money += f", without {', '.join(forecast.unpriced)}"
+    cap = f"pauses at ${forecast.cap:.2f} (caps.cost)" if forecast.cap else "no limit is set (caps.cost)"
+    return f"at most {forecast.beats:,} beats, {tokens}: {money}; {cap}"
