@@ -293,6 +293,14 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _Count | None,
         Meta(description="tokens that one answer may have; not set: what the model allows"),
     ] = None
+    effort: Annotated[
+        Literal["off", "minimal", "low", "medium", "high"] | None,
+        Meta(description="how long a model is to think; not set: as its provider does by itself"),
+    ] = None
+    fallback_models: Annotated[
+        tuple[str, ...],
+        Meta(description="models asked in this order where one refuses for safety or is out of reach"),
+    ] = ()
     max_steps: Annotated[_Count, Meta(description="model calls in one turn at most")] = 250
     identical_calls: Annotated[
         Annotated[int, Meta(ge=2, le=1_000)],

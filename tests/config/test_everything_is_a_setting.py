@@ -34,6 +34,8 @@ LOOP = {
     "protected_tools": "pruning.tools",
     "cache_minutes": "cache.ttl_minutes",
     "max_output": "session.max_output_tokens",
+    "effort": "session.effort",
+    "fallback_models": "session.fallback_models",
     "retries": "session.retries",
     "delay": "session.retry_seconds",
     "most_delay": "session.max_retry_seconds",
@@ -83,6 +85,8 @@ PARTS: tuple[tuple[Iterable[str], dict[str, str], dict[str, str]], ...] = (
             "plugins": "objects of a program",
             "discovered_plugins": "found in folders, and trusted by their digests: `hudkit doctor` lists them",
             "tools": "functions of a program",
+            "agents": "agents of a program; a person has files of agents",
+            "system_prompt": "a program's; a person has files of agents",
             "ask_user": "a function of a program",
             "commands": "templates of a program; a person has files of commands",
             "user_commands": "always `commands/` beside the settings",
@@ -178,6 +182,8 @@ VALUES: dict[str, Any] = {
     "session.instructions": ["docs/*.md"],
     "pruning.tools": ["mine"],
     "windows": {"m": 7},
+    "session.effort": "high",
+    "session.fallback_models": ["openai:small"],
     "compaction.model": "openai:small",
 }
 

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hudkit.agent.agent_definitions import AgentDefinition
     from hudkit.agent.events import AgentEvent, EventSink, EventStream, TurnEnded
     from hudkit.agent.file_undo import UndoResult
     from hudkit.agent.hud_hooks import HudPlugin, hud_plugin
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from hudkit.models import open_model
 
 _MODULES = {
+    "AgentDefinition": "hudkit.agent.agent_definitions",
     "AgentEvent": "hudkit.agent.events",
     "AgentLoop": "hudkit.agent.loop",
     "Attachment": "hudkit.agent.records",
@@ -65,6 +67,7 @@ _MODULES = {
 
 __all__ = [
     "TOOLS",
+    "AgentDefinition",
     "AgentEvent",
     "AgentLoop",
     "Attachment",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -15,6 +15,7 @@ from hudkit.agent.workspace import Workspace
 from hudkit.compose import shorten, visible
 from hudkit.compose.formats.front_matter import split_front_matter
 from hudkit.errors import ConfigError
+from hudkit.models.port import Effort
 
 _PROJECT_FOLDERS = (".hudkit/agents", ".opencode/agent", ".opencode/agents", ".claude/agents")
 """Where a project keeps agents, below its root."""
@@ -23,8 +24,9 @@ _PROJECT_FOLDERS = (".hudkit/agents", ".opencode/agent", ".opencode/agents", ".c
 class AgentDefinition(msgspec.Struct, frozen=True):
     """An agent: its prompt, its model (`""`: the session's), its tools (`None`: all), and its rules.
 
-    `without` are tools that it may not use whatever `tools` says. `mode` says where it may be used: as the session's
-    agent, as a sub-agent, or both. A project's definition cannot allow what the user's rules do not.
+    `effort` is how long the model is to think (empty: as the settings say). `without` are tools that it may not use
+    whatever `tools` says. `mode` says where it may be used: as the session's agent, as a sub-agent, or both. A
+    project's definition cannot allow what the user's rules do not.
     """
 
     name: str
@@ -33,6 +35,7 @@ class AgentDefinition(msgspec.Struct, frozen=True):
     model: str = ""
     mode: Literal["primary", "subagent", "all"] = "all"
     temperature: float | None = None
+    effort: Effort = ""
     steps: int | None = None
     tools: frozenset[str] | None = None
     without: frozenset[str] = frozenset()
@@ -104,10 +107,12 @@ def parse_agent(name: str, text: str, level: Literal["user", "project"] = "user"
     rules = parse_rules(settings.get("permission") or {}, f"the permissions of agent {name}")
     # `maxSteps` is OpenCode's word for it
     temperature, steps = settings.get("temperature"), settings.get("steps", settings.get("maxSteps"))
-    mode = settings.get("mode", "all")
+    effort: Any = settings.get("effort", settings.get("reasoningEffort")) or ""
+    mode: Any = settings.get("mode", "all")
     for key, value, valid in (
         ("temperature", temperature, temperature is None or _is_number(temperature, 0, 2)),
         ("steps", steps, steps is None or (isinstance(steps, int) and _is_number(steps, 1, 10_000))),
+        ("effort", effort, effort in get_args(Effort)),
         ("mode", mode, mode in ("primary", "subagent", "all")),
         ("model", settings.get("model"), isinstance(settings.get("model") or "", str)),
         ("description", settings.get("description"), isinstance(settings.get("description") or "", str)),
@@ -121,6 +126,7 @@ def parse_agent(name: str, text: str, level: Literal["user", "project"] = "user"
         visible(settings.get("model") or ""),
         mode,
         None if temperature is None else float(temperature),
+        effort,
         steps,
         tools,
         without,

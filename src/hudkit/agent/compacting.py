@@ -163,8 +163,9 @@ def _closed(run: RunContext, message: StoredMessage) -> StoredMessage:
 
 
 async def _model(run: RunContext, agent: AgentDefinition) -> Model:
-    name = run.settings.compaction_model or agent.model
-    return await run.setup.open_model(name) if name and name != run.model.name else run.model
+    if run.settings.compaction_model:
+        return await run.model_of(run.settings.compaction_model)
+    return await run.model_of(agent.model, agent.level)
 
 
 def _static_summary(run: RunContext, asked: StoredMessage, before: Sequence[StoredMessage]) -> StoredMessage:

@@ -153,6 +153,14 @@ class MetricsReported(AgentEvent, frozen=True, tag="figured"):
     figures: dict[str, bool | int | float | str | tuple[str, ...]]
 
 
+class ModelSubstituted(AgentEvent, frozen=True, tag="substituted"):
+    """Another model than the one that was asked for works: `model` instead of `wanted`, and why in one line."""
+
+    wanted: str
+    model: str
+    reason: str
+
+
 class PluginFailed(AgentEvent, frozen=True, tag="plugin-failed"):
     """A plugin's call went wrong; what it had changed was dropped."""
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from hudkit.agent import compacting, message_history, request_log, session_store, slash_commands, user_input
 from hudkit.agent.agent_definitions import AgentDefinition, discover_agents
-from hudkit.agent.context_files import discover_skills
+from hudkit.agent.context_files import UnreadableDefinition, discover_skills
 from hudkit.agent.events import EventBus, EventStream, PromptAccepted, TurnEnded
 from hudkit.agent.file_undo import UndoResult, undo_changes
 from hudkit.agent.hooks import (
@@ -59,6 +59,7 @@ from hudkit.agent.workspace import Workspace, quote
 from hudkit.clock import unix_ms, uuid7
 from hudkit.errors import ConfigError, SessionError, ToolError
 from hudkit.models import Model, open_model
+from hudkit.models.model_names import resolve_model_name
 from hudkit.paths import git_root
 from hudkit.tokens import Prices, Window
 
@@ -160,7 +161,7 @@ class AgentLoop:
         hooks, bus = _hooks_with_bus(options, problems)
         if options.telemetry is not None:
             bus.attach(TelemetrySink(options.telemetry, environment.clock))
-        agents, unreadable_agents = discover_agents(workspace, environment.agents)
+        agents, unreadable_agents = _agents_of(options, workspace, environment.agents)
         commands, unreadable = slash_commands.discover_commands(workspace, options.user_commands, options.commands)
         # told once, here: the skills themselves are read anew with each epoch
         _, unreadable_skills = discover_skills(workspace, environment.skills)
@@ -183,7 +184,7 @@ class AgentLoop:
         name = options.agent or stored.agent or "build"
         _check_agent(name, agents)
         if isinstance(model, str):
-            model = await open_by_name(agents[name].model or model)
+            model = await _opened_model(open_by_name, model, agents[name], problems)
         store.update(stored.id, environment.clock(), agent=name, model=model.name)
         # only after the lock is held: the messages are read once and kept
         run = RunContext(setup, MessageHistory(store, stored.id), agents[name], model)
@@ -319,7 +320,7 @@ class AgentLoop:
                 _check_agent(agent, self.setup.agents)
                 run.switch_agent(self.setup.agents[agent])
             if model is not None:
-                run.model = await self.setup.open_model(model) if isinstance(model, str) else model
+                run.model = await run.model_of(model) if isinstance(model, str) else model
             self.setup.store.update(self.id, run.now(), agent=run.agent.name, model=run.model.name)
             await run.refresh()
 
@@ -499,7 +500,7 @@ class _SubAgents:
         """
         parent, setup = task.parent, task.parent.setup
         agent = setup.agents[task.agent]
-        model = await setup.open_model(agent.model) if agent.model else parent.model
+        model = await parent.model_of(agent.model, agent.level)
         session = _sub_session(task, agent.name, model.name)
         setup.store.create(session)
         setup.events.notify_plugins("session.created", session.id, parent=parent.id, agent=agent.name)
@@ -600,6 +601,41 @@ def _hooks_with_bus(options: LoopOptions, problems: list[tuple[str, str]]) -> tu
     hooks = Hooks(on_failure=report, seconds=options.hook_seconds)
     bus = EventBus(hooks)
     return hooks, bus
+
+
+async def _opened_model(
+    open_by_name: ModelOpener, wanted: str, agent: AgentDefinition, problems: list[tuple[str, str]]
+) -> Model:
+    """Return the model that an agent's session begins with: the agent's own, or the one that is `wanted`.
+
+    Where an agent's file names a model that cannot be opened here, that is a problem, and `wanted` works.
+    """
+    wanted = resolve_model_name(wanted, "")
+    own = resolve_model_name(agent.model, wanted)
+    try:
+        return await open_by_name(own)
+    except ConfigError as error:
+        if own == wanted or agent.level == "builtin":
+            raise
+        reason = f"{quote(agent.model)} cannot be opened ({error.message}), so {wanted} works in its place"
+        problems.append((f"the model of the agent {agent.name}", reason))
+        return await open_by_name(wanted)
+
+
+def _agents_of(
+    options: LoopOptions, workspace: Workspace, folders: Sequence[Path]
+) -> tuple[dict[str, AgentDefinition], tuple[UnreadableDefinition, ...]]:
+    """Return all agents by name, those of the options in front of files, and the definitions that cannot be used.
+
+    Raises `ConfigError` where the agent that is to work is none of them.
+    """
+    agents, unreadable = discover_agents(workspace, folders)
+    agents |= {agent.name: agent for agent in options.agents}
+    if options.system_prompt:
+        name = options.agent or "build"
+        _check_agent(name, agents)
+        agents[name] = replace(agents[name], prompt=options.system_prompt)
+    return agents, unreadable
 
 
 def _model_opener(

@@ -104,6 +104,7 @@ async def build_request(
             max_output=params.max_tokens,
             temperature=params.temperature,
             top_p=params.top_p,
+            effort=agent.effort or run.settings.effort,
             headers={**run.setup.auth_headers.get(model.name, {}), **headers.headers},
             options=dict(params.options),
         ),

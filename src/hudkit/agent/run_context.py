@@ -20,7 +20,7 @@ from msgspec import Meta
 
 from hudkit.agent import context_files, system_prompt
 from hudkit.agent.agent_definitions import AgentDefinition
-from hudkit.agent.events import AgentEvent, EventBus
+from hudkit.agent.events import AgentEvent, EventBus, ModelSubstituted
 from hudkit.agent.hooks import Hooks, ToolDefinition, ToolDescription, ToolReference, Tools, ToolsRequest
 from hudkit.agent.message_history import MessageHistory
 from hudkit.agent.permissions import AskUser, PermissionRule, Permissions, reject_all
@@ -34,7 +34,10 @@ from hudkit.agent.tools import Tool, ToolContext, ToolLimits
 from hudkit.agent.workspace import Workspace
 from hudkit.config import CompactionSettings, PruningSettings, Settings, ToolSettings
 from hudkit.context.compaction.cut_point import MAX_TAIL_TOKENS
+from hudkit.errors import ConfigError
 from hudkit.models import Model, ToolSpec
+from hudkit.models.model_names import resolve_model_name
+from hudkit.models.port import Effort
 from hudkit.tokens.model_facts import OverflowRule
 
 if TYPE_CHECKING:
@@ -60,6 +63,8 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       `protect`: how many of the newest tokens stay, `minimum`: how many must be freed for it to be worth it (`None`:
       what suits the window); outputs of `protected_tools` stay (`*` at the end of a name stands for all that begin
       so). `cache_minutes`: after so many without a call the provider's cache is cold (`None`: by the model's name).
+    - `effort`: how long a model is to think, where the agent does not say it. `fallback_models`: the models that
+      are asked, in this order, where one refuses for safety or cannot be reached.
     - `max_output`: the most that a model may answer. `retries`: how often a failed model call is made again, first
       after `delay`, at most after `most_delay`.
     - `steps`: model calls in a turn. `repeats`: as many identical calls with the same result are answered with a
@@ -85,6 +90,8 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     minimum: Annotated[int, Meta(ge=1)] | None = _PRUNING.min_freed_tokens
     protected_tools: tuple[str, ...] = ()
     cache_minutes: Annotated[float, Meta(gt=0)] | None = None
+    effort: Effort = ""
+    fallback_models: tuple[str, ...] = ()
     max_output: Annotated[int, Meta(ge=1)] | None = None
     retries: Annotated[int, Meta(ge=0, le=100)] = 6
     delay: Annotated[float, Meta(ge=0)] = 1.0
@@ -118,6 +125,8 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             minimum=settings.pruning.min_freed_tokens,
             protected_tools=settings.pruning.tools,
             cache_minutes=settings.cache.ttl_minutes,
+            effort=settings.session.effort or "",
+            fallback_models=settings.session.fallback_models,
             max_output=settings.session.max_output_tokens,
             retries=settings.session.retries,
             delay=settings.session.retry_seconds,
@@ -165,7 +174,8 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
         LoopOptions(plugins=[("hud", hud_plugin(data / "hudkit.db"))], permissions=[PermissionRule("bash", "*",
         "allow")])
 
-    - `agent`: the agent that works (empty: the session's, or `build`).
+    - `agent`: the agent that works (empty: the session's, or `build`). `agents`: agents beside those of the files, or
+      in their place. `system_prompt`: the prompt of the agent that works, in the place of its own.
     - `settings`: bounds of turns, retries, compaction and pruning. `limits`: bounds of what tools take and give.
     - `plugins`: names with plugins: an object with hooks, or a function that makes one of a `PluginInput`.
       `discovered_plugins`: those of `discover_plugins`. `plugin_options`: their options, by the name of the plugin.
@@ -186,6 +196,8 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     agent: str = ""
+    agents: Sequence[AgentDefinition] = ()
+    system_prompt: str = ""
     settings: LoopSettings = LoopSettings()
     limits: ToolLimits = ToolLimits()
     plugins: Sequence[tuple[str, object]] = ()
@@ -317,6 +329,8 @@ class RunContext:
         self.compaction_requested = False
         self.spending: SpendingLimit | None = None
         """What the prompt that is being answered may cost."""
+        self.fallbacks: deque[str] = deque()
+        """The models that are left to be asked in this turn, where the present one does not answer."""
         self.steering: deque[SteeringText] = deque()
         """What the user said meanwhile: it goes out with the next model call."""
         self.tools: dict[str, Tool | PluginTool] = {}
@@ -357,6 +371,24 @@ class RunContext:
         """Replace the permissions together with what the user answered; return nothing."""
         self.permissions = permissions
         self.tool_context.is_hidden = permissions.hides
+
+    async def model_of(self, wanted: str, level: str = "builtin") -> Model:
+        """Return the model of this name, in the notation of any host; the present one where the name means that.
+
+        What a file of the project names and cannot be opened here, or one of the user's (`level`) in another host's
+        notation, is replaced by the present model, which is told (`ModelSubstituted`). Others raise `ConfigError`.
+        """
+        name = resolve_model_name(wanted, self.model.name)
+        if name == self.model.name:
+            return self.model
+        try:
+            return await self.setup.open_model(name)
+        except ConfigError as error:
+            is_ours = level != "project" and name == wanted.strip()
+            if is_ours or level not in ("user", "project"):
+                raise
+            self.emit(ModelSubstituted(self.id, wanted, self.model.name, error.message))
+            return self.model
 
     def switch_agent(self, agent: AgentDefinition) -> None:
         """Go on as another agent, with its rules; return nothing."""

@@ -16,6 +16,7 @@ cancellation and what the store raises.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -53,12 +54,27 @@ from hudkit.context.compaction.cooldown import is_compaction_due, is_overflow
 from hudkit.context.compaction.cost_model import CallCosts, estimate_costs
 from hudkit.context.compaction.pruning import choose_pruning, prune_bounds, prune_candidates
 from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs
-from hudkit.errors import SessionError, StoreError, ToolError
+from hudkit.errors import ConfigError, SessionError, StoreError, ToolError
 from hudkit.ingest.tool_calls import edited_paths, finished_call, read_path
-from hudkit.models import Completion, ContextTooLong, ModelError
+from hudkit.models import (
+    Completion,
+    ContextTooLong,
+    ModelError,
+    QuotaExhausted,
+    RateLimited,
+    RefusedBySafety,
+    Unreachable,
+    UnreadableAnswer,
+)
+from hudkit.models.model_names import resolve_model_name
 from hudkit.sections.call_history import CompactionHistory, FileUse, PastCompaction
 from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS, usable_of
 from hudkit.tools import is_operation_name
+
+_HELD_BACK = "the answer was held back for safety"
+
+_ANOTHER_MAY_ANSWER = (QuotaExhausted, RateLimited, RefusedBySafety, Unreachable, UnreadableAnswer)
+"""Failures of a model behind which a fallback is asked, once it was asked again as often as may be."""
 
 _WINDOW_FULL = "the window is full, and another compaction would not help"
 
@@ -90,6 +106,17 @@ async def run_turn(run: RunContext, task: SubTask | None = None) -> events.TurnE
     above = (task.parent.id, task.call_id) if task is not None else ()
     run.emit(events.TurnStarted(run.id, run.agent.name, run.model.name, *above))
     run.spending = task.parent.spending if task is not None else SpendingLimit(run)
+    run.fallbacks = deque(run.settings.fallback_models)
+    model = run.model
+    try:
+        return await _take_rounds(run)
+    finally:
+        if run.model is not model:  # a fallback worked: the next turn asks the session's own again
+            run.model = model
+            await run.refresh()
+
+
+async def _take_rounds(run: RunContext) -> events.TurnEnded:
     steps = 0
     followed = ""  # the summary that was gone on from: one that stays the last message is not gone on from twice
     before = _cost(run)
@@ -146,24 +173,50 @@ async def _step(run: RunContext, number: int) -> tuple[str, str]:
         run.emit(events.ModelCallStarted(run.id, number, message.id, run.model.name))
         return message
 
-    request = await build_request(
-        run, messages, agent=run.agent, model=run.model, prompt=run.prompt, tools=run.tool_specs
-    )
-    try:
-        message, end = await stream_response(run, request, run.model, head)
-    except ContextTooLong as error:
-        if _answered_since_compaction(run.history.messages) and compacting.mark(run, auto=True, overflow=True):
-            return "", ""
-        return "window", str(error)
-    except ModelError as error:
-        run.setup.events.notify_plugins("session.error", run.id, error=str(error))
-        return "error", str(error)
+    while True:
+        request = await build_request(
+            run, messages, agent=run.agent, model=run.model, prompt=run.prompt, tools=run.tool_specs
+        )
+        try:
+            message, end = await stream_response(run, request, run.model, head)
+        except ContextTooLong as error:
+            if _answered_since_compaction(run.history.messages) and compacting.mark(run, auto=True, overflow=True):
+                return "", ""
+            return "window", str(error)
+        except ModelError as error:
+            if isinstance(error, _ANOTHER_MAY_ANSWER) and await _fall_back(run, str(error)):
+                continue
+            run.setup.events.notify_plugins("session.error", run.id, error=str(error))
+            return "error", str(error)
+        if end.reason == "refusal" and await _fall_back(run, _HELD_BACK):
+            # an error is not sent again: the other model answers the same request
+            run.history.put(replace(message, parts=(), finish="", error=_HELD_BACK, completed=run.now()))
+            continue
+        break
     if message.open:
         go_on = await _run_tool_calls(run, message)
         _report_finished(run, message.id)
         return ("", "") if go_on else ("repeats", "the same call came again and again")
     _report_finished(run, message.id)
     return _reason_to_end(run, end)
+
+
+async def _fall_back(run: RunContext, reason: str) -> bool:
+    """Go on with the next of the fallback models, to the turn's end; return whether there was one."""
+    while run.fallbacks:
+        before, wanted = run.model.name, run.fallbacks.popleft()
+        try:
+            model = await run.setup.open_model(resolve_model_name(wanted, before))
+        except ConfigError as error:
+            reason = f"{reason}; {wanted} cannot be opened: {error.message}"
+            continue
+        if model.name == before:
+            continue
+        run.model = model
+        await run.refresh()
+        run.emit(events.ModelSubstituted(run.id, before, model.name, reason))
+        return True
+    return False
 
 
 def _reason_to_end(run: RunContext, end: Completion) -> tuple[str, str]:
@@ -176,7 +229,7 @@ def _reason_to_end(run: RunContext, end: Completion) -> tuple[str, str]:
         case "length":
             return "length", "the answer reached the output limit"
         case "refusal":
-            return "refusal", "the answer was held back for safety"
+            return "refusal", _HELD_BACK
     return "", ""
 
 

@@ -147,7 +147,7 @@ async def command_scope(run: RunContext, command: SlashCommand) -> AsyncIterator
         yield
         return
     if name:
-        run.model = await run.setup.open_model(name)
+        run.model = await run.model_of(name, command.level if command.model else asked.level)
     if asked.name != agent.name and command.level == "project":
         run.agent = _narrowed_agent(asked, agent)
         run.set_rules((*permissions.rules[len(DEFAULT_RULES) :], *restrictive_rules(asked.rules)))

@@ -132,6 +132,8 @@ class _Lines:
                     self.problem(f"No model wrote the summary ({without}); it is made of the records.")
             case events.OutputsPruned(calls=calls):
                 self.note(f"The outputs of {_counted(len(calls), 'old call')} left the window.")
+            case events.ModelSubstituted(wanted=wanted, model=model, reason=reason):
+                self.problem(f"{model} works in the place of {wanted}: {reason}")
             case events.PluginFailed(failure=failed):
                 self.problem(f"the plugin {failed.plugin} failed in {failed.hook}: {failed.message}")
             case events.TurnEnded() if not inner:
@@ -425,6 +427,8 @@ def _fields(event: AgentEvent) -> Iterator[tuple[str, dict[str, Any]]]:
             yield "compacted", {"without_model": without}
         case events.OutputsPruned(calls=calls):
             yield "pruned", {"calls": list(calls)}
+        case events.ModelSubstituted(wanted=wanted, model=model, reason=reason):
+            yield "substituted", {"wanted": wanted, "model": model, "reason": reason}
         case events.PluginFailed(failure=failed):
             yield "plugin-failed", {"plugin": failed.plugin, "hook": failed.hook, "error": failed.message}
 
