@@ -17,7 +17,6 @@ from hudkit.clock import unix_ms, uuid7
 from hudkit.config import Settings
 from hudkit.errors import HudkitError, OperationError, SequenceConflict
 from hudkit.hud import ClockAndIds, SessionCore, TokenCounter
-from hudkit.hud.always_file import AlwaysItems
 from hudkit.hud.cross_session import LinkedSessionSync, ProjectDefaults, ResumeOffer
 from hudkit.hud.session_core import APPEND_ATTEMPTS, FrameStep
 from hudkit.hud.session_keys import PROJECT_LOG, encode_key_part, host_id_of_key, keys_with_id, project_key
@@ -29,6 +28,7 @@ from hudkit.sections.state import HudState
 from hudkit.tokens.counting import DeferredCounter
 
 if TYPE_CHECKING:  # messages and operations cost time to import, and who only reads a log needs neither
+    from hudkit.hud.always_file import AlwaysItems
     from hudkit.ingest import IngestBatch, IngestEvent, IngestState
     from hudkit.ingest.ingester import ForkCandidate
     from hudkit.paths import SectionPaths
@@ -397,7 +397,11 @@ class Hud:
     def _always_items(self, key: str) -> AlwaysItems | None:
         """What a session has where it begins, as it holds in all sessions; `None` where that is not looked for."""
         path = self._section_paths.always if self._section_paths is not None else None
-        return AlwaysItems(key, self.log, path) if path is not None and self.settings.always.inherit else None
+        if path is None or not self.settings.always.inherit:
+            return None
+        from hudkit.hud.always_file import AlwaysItems
+
+        return AlwaysItems(key, self.log, path)
 
     def _steps(
         self, key: str, path: Path | None, project_log: HudSession | None, always: AlwaysItems | None

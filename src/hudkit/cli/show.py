@@ -19,7 +19,6 @@ from hudkit.compose import shorten, visible
 from hudkit.hud.session_keys import host_id_of_key
 from hudkit.hud.session_lookup import recorded_title, short_ids
 from hudkit.log.event_log import EventLog
-from hudkit.sections.document_builder import count_heard
 
 if TYPE_CHECKING:
     from hudkit.api import HudSession
@@ -87,7 +86,15 @@ def _show(session: HudSession, seq: int, args: argparse.Namespace) -> None:
     if args.sent:
         line += f", epoch {frame.epoch}, {len(frame.deltas)} deltas"
     print_lines((f"\n-- {_name(session)}, event {seq}: {line}",), HUD_STYLES)
-    if args.at is None and (heard := count_heard(session.state)):
+    if args.at is None:
+        _tell_heard(session)
+
+
+def _tell_heard(session: HudSession) -> None:
+    """Say to the person how much was read from plain words that nobody has reviewed."""
+    from hudkit.sections.document_builder import count_heard  # a list of sessions needs none of it
+
+    if heard := count_heard(session.state):
         command = f"hudkit review {shlex.quote(visible(host_id_of_key(session.id)))}"
         print_lines((f"-- {heard} heard, not reviewed: {command}",), HUD_STYLES)
 
