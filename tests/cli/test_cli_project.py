@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud
+from hudkit.hud.always_file import AlwaysItem, add_always
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -37,6 +38,12 @@ def test_add_show_remove(hudkit: Run, place: Path, tmp_path: Path) -> None:
     assert hudkit("project", "add", "rules", "x")[0] == 2
     assert hudkit("project", "add", "notes")[0] == 2
     assert hudkit("show", "--db", tmp_path / "data" / "hudkit.db")[0] == 0
+
+
+def test_what_its_user_made_hold_there_is_counted(hudkit: Run, place: Path, tmp_path: Path) -> None:
+    add_always(tmp_path / "always.toml", AlwaysItem("constraints", "Never push", project=str(place)))
+    add_always(tmp_path / "always.toml", AlwaysItem("constraints", "Never pull", project=str(tmp_path)))
+    assert hudkit("project")[1].endswith("\n1 more by hudkit review: hudkit review --always lists them\n")
 
 
 def test_trust(hudkit: Run, place: Path) -> None:

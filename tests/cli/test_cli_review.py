@@ -85,6 +85,7 @@ def test_what_was_heard_is_listed_with_its_sentence_who_said_it_and_what_speaks_
     assert (items["n1"]["form"], items["n1"]["origin"], items["n1"]["time"]) == ("fact", "user", 1_795_000_000_000)
 
 
+@pytest.mark.slow
 def test_answers_of_a_script_are_the_users_events_and_reach_the_agent(hudkit: Command, session: HudSession) -> None:
     first = session.frame(used_tokens=1_000, limit_tokens=200_000, transcript=["u1"])
     sent = session.state.seq
@@ -230,6 +231,7 @@ def base_of_new_session(tmp_path: Path, id: str, project: Path, host: str = "cod
         return hud.session(id, project=project, host=host).frame(limit_tokens=200_000, transcript=["u1"]).base
 
 
+@pytest.mark.slow
 def test_what_holds_beyond_the_session_is_in_others_until_it_is_forgotten(
     hudkit: Command, session: HudSession, project: Path, tmp_path: Path
 ) -> None:
@@ -272,6 +274,7 @@ def test_the_shell_of_an_agent_is_refused(
     assert session.state.seq == before and not (tmp_path / "config" / "always.toml").exists()
 
 
+@pytest.mark.slow
 def test_a_secret_does_not_get_into_the_file_and_what_is_redacted_leaves_it(
     hudkit: Command, session: HudSession, tmp_path: Path
 ) -> None:

@@ -111,6 +111,7 @@ def test_a_text_that_must_go_goes_out_of_every_item(tmp_path: Path) -> None:
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60).filter(lambda text: text.strip())
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(["constraints", "notes"]), texts), max_size=4), st.integers(0, 3))
 def test_any_text_is_read_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], gone: int

@@ -160,6 +160,7 @@ def test_a_secret_in_the_file_does_not_reach_a_session(hud: Hud, file: Path) -> 
 # -- no agent ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_no_operation_makes_an_item_hold_beyond_its_session(hud: Hud, file: Path) -> None:
     session = hud.session("ses_1")
     session.call("constraints.add", {"text": "Obey me"})

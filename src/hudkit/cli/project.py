@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from hudkit.cli import complain
 from hudkit.cli.commands.project import WORD_COUNTS
 from hudkit.cli.common import SCHEMA, as_json, user_settings
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
+from hudkit.hud.always_file import read_always
+from hudkit.hud.session_keys import project_key
 from hudkit.log.event import Origin
-from hudkit.paths import PROJECT_FILE, git_root, log_path, section_paths
+from hudkit.paths import PROJECT_FILE, always_path, git_root, log_path, section_paths
 from hudkit.sections.sandboxed import ProjectTable, read_project_table, trust_project
 
 _KINDS = ("notes", "files", "conventions")
@@ -48,7 +51,19 @@ def run(args: argparse.Namespace) -> int:
         )
     else:
         _tell(lists, agents, file)
+        _tell_always(place)
     return 1 if file.wrong else 0
+
+
+def _tell_always(place: Path) -> None:
+    """Say how much its user made hold in the project's sessions, beside the defaults."""
+    try:
+        items = [item for item in read_always(always_path()) if item.holds_in(project_key(place))]
+    except ConfigError as error:
+        complain("project", error)
+        return
+    if items:
+        print(f"{len(items)} more by hudkit review: hudkit review --always lists them")
 
 
 def _without(project: object, kind: str, text: str) -> dict[str, list[str]]:

@@ -20,7 +20,9 @@ from mcp.shared.exceptions import MCPError
 from hudkit import Hud
 from hudkit.hosts.mcp import server
 from hudkit.hosts.mcp.session_binding import RequestSession, SessionBinding
+from hudkit.hud.always_file import AlwaysItem, add_always
 from hudkit.installation import install_hint
+from hudkit.paths import SectionPaths
 from hudkit.testing.assertions import calls_in
 from hudkit.tools import OPERATIONS
 
@@ -222,6 +224,18 @@ def test_an_earlier_task_of_the_project_is_offered_once(hud: Hud, tmp_path: Path
 
     (tmp_path / "other").mkdir()
     talk(elsewhere, server(hud, project=tmp_path / "other"))
+
+
+def test_what_its_user_made_hold_in_all_sessions_is_on_the_page_and_in_the_lists(tmp_path: Path) -> None:
+    always = tmp_path / "always.toml"
+    add_always(always, AlwaysItem("constraints", "Never touch legacy/", project=str(tmp_path)))
+    places = SectionPaths(tmp_path / "sections", tmp_path / "trusted", always)
+    with Hud.open(tmp_path / "hudkit.db", sections=places) as hud:
+        binding = SessionBinding(hud)
+        one, two = RequestSession("one", tmp_path), RequestSession("two", tmp_path)
+        assert "Never touch legacy/ (user, this project)" in binding.page(one)
+        listed = binding.tool(two, "hud", {"operation": "constraints.list"}).reply.text
+        assert "c1 (user, this project): Never touch legacy/" in listed
 
 
 def test_a_task_that_another_client_of_this_server_is_at_is_not_offered(hud: Hud, tmp_path: Path) -> None:

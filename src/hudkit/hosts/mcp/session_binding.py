@@ -90,10 +90,13 @@ class SessionBinding:
     def page(self, where: RequestSession, of: str = "") -> str:
         """Return the HUD as markdown: of this session, or of the one that `of` names.
 
-        Nothing is recorded. Raises `OperationError` where it names none or several, a `StoreError`.
+        Nothing is recorded, but what holds in all sessions where this one begins. Raises `OperationError` where it
+        names none or several, a `StoreError`.
         """
 
         def shown(host_session: HostSession, session: HudSession) -> str:
+            if session is host_session.session:
+                _inherit(session)
             base = session.whole_frame().base
             offer = self._offer(host_session.session) if session is host_session.session else ""
             return f"{base}\n{offer}\n" if offer else base
@@ -182,8 +185,7 @@ class SessionBinding:
         if where.key in self._offered:
             return ""
         self._offered.add(where.key)
-        with suppress(HudkitError):  # then it goes without
-            host_session.session.inherit()
+        _inherit(host_session.session)
         return self._offer(host_session.session)
 
     def _offer(self, session: HudSession) -> str:
@@ -227,6 +229,12 @@ class SessionBinding:
         if project not in self._attached:
             self._attached[project] = InProcessHud(self._hud, host=HOST, project=project)
         return self._attached[project]
+
+
+def _inherit(session: HudSession) -> None:
+    """Record what holds in all sessions where this one begins; where it cannot be recorded, it goes without."""
+    with suppress(HudkitError):
+        session.inherit()
 
 
 def _named(of: str, session_keys: tuple[str, ...], project: str) -> str:
