@@ -353,6 +353,24 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     )
 
 
+class McpServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An MCP server whose tools our own agent has: a `command` with `args` and `env`, or a `url` with `headers`.
+
+    `tools` are patterns of the names that are offered (none: all). `trust`: of `ask`, every call is asked about; of
+    `reads`, those of tools that say that they only read are not; of `all`, none is. `seconds` is how long it may take
+    to answer at the beginning.
+    """
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    url: str = ""
+    headers: dict[str, str] = {}
+    tools: tuple[str, ...] = ()
+    trust: Literal["ask", "reads", "all"] = "ask"
+    seconds: Annotated[float, Meta(gt=0, le=600)] = 30.0
+
+
 class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the tools of `hudkit run` and `hudkit chat` take and give at most."""
 
@@ -443,6 +461,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = {}
     plugins: Annotated[
         dict[str, dict[str, Any]], Meta(description="options of our own agent's plugins, by the name of the plugin")
+    ] = {}
+    mcp_servers: Annotated[
+        dict[str, McpServer],
+        Meta(
+            description="MCP servers whose tools our own agent has, by name: `command`, `args`, `env`, or `url`, "
+            "`headers`; `tools` (patterns), `trust` (`ask`, `reads`, `all`), `seconds`"
+        ),
     ] = {}
     window: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000_000)] | None,

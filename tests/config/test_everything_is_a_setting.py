@@ -69,6 +69,7 @@ OPTIONS = {
     "agent": "session.agent",
     "confine": "session.confine",
     "hook_seconds": "session.plugin_hook_seconds",
+    "mcp_servers": "mcp_servers",
     "permissions": "permissions",
     "plugin_options": "plugins",
     "telemetry": "telemetry.enabled",

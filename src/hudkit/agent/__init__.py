@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hudkit.agent.run_context import LoopOptions, LoopSettings
     from hudkit.agent.session_store import SessionStore
     from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits, ToolOutcome, function_tool
+    from hudkit.config import McpServer
     from hudkit.models import open_model
 
 _MODULES = {
@@ -41,6 +42,7 @@ _MODULES = {
     "LoggedRequest": "hudkit.agent.request_log",
     "LoopOptions": "hudkit.agent.run_context",
     "LoopSettings": "hudkit.agent.run_context",
+    "McpServer": "hudkit.config",
     "PermissionReply": "hudkit.agent.permissions",
     "PermissionRequest": "hudkit.agent.permissions",
     "PermissionRule": "hudkit.agent.permissions",
@@ -77,6 +79,7 @@ __all__ = [
     "LoggedRequest",
     "LoopOptions",
     "LoopSettings",
+    "McpServer",
     "PermissionReply",
     "PermissionRequest",
     "PermissionRule",

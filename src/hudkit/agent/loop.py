@@ -33,6 +33,7 @@ from hudkit.agent.hooks import (
     Tools,
     ToolsRequest,
 )
+from hudkit.agent.mcp_servers import McpServers
 from hudkit.agent.message_history import MessageHistory, calls_of, last_todos
 from hudkit.agent.permissions import DEFAULT_RULES, AskUser, PermissionReply, PermissionRequest
 from hudkit.agent.plugins import PluginClient, PluginInput, load_plugin
@@ -98,6 +99,7 @@ class AgentLoop:
         self.problems: list[tuple[str, str]] = []
         self.queued = 0
         self._closers: list[tuple[str, Callable[[], object]]] = []
+        self._servers = McpServers({})
         self._sub_agents = _SubAgents()
         self._run = run
         self._turns = asyncio.Lock()
@@ -127,11 +129,13 @@ class AgentLoop:
         folder = Path(data)
         store = SessionStore.open(folder / session_store.SESSIONS_FILE)
         log = None
+        servers = McpServers(options.mcp_servers)
         try:
             if options.settings.record:
                 log = request_log.RequestLog(folder / request_log.REQUESTS_FILE)
-            loop = await cls._open_over(store, log, Path(directory), folder, model, session, options)
+            loop = await cls._open_over(store, log, servers, Path(directory), folder, model, session, options)
         except BaseException:
+            await servers.close()
             store.close()
             if log is not None:
                 log.close()
@@ -147,6 +151,7 @@ class AgentLoop:
         cls,
         store: SessionStore,
         log: request_log.RequestLog | None,
+        servers: McpServers,
         directory: Path,
         folder: Path,
         model: Model | str,
@@ -175,10 +180,12 @@ class AgentLoop:
         settings = await _settings_after_plugins(hooks, options.settings, problems)
         auth_headers: dict[str, dict[str, str]] = {}
         open_by_name = _model_opener(hooks, options.connect, auth_headers, settings.windows)
+        tools = _all_tools((*options.tools, *await servers.connect()))
+        problems += servers.problems
         setup = LoopSetup(
-            store, workspace, hooks, bus, open_by_name, agents, environment, _all_tools(options.tools), settings,
-            tuple(options.permissions), _one_question_at_a_time(options.ask_user), options.limits, commands, log,
-            auth_headers, registered.tool_owners, options.confine,
+            store, workspace, hooks, bus, open_by_name, agents, environment, tools, settings,
+            (*servers.rules, *options.permissions), _one_question_at_a_time(options.ask_user), options.limits,
+            commands, log, auth_headers, registered.tool_owners, options.confine,
         )  # fmt: skip
         stored, recovered = await _open_session(setup, session, project)
         name = options.agent or stored.agent or "build"
@@ -189,7 +196,7 @@ class AgentLoop:
         # only after the lock is held: the messages are read once and kept
         run = RunContext(setup, MessageHistory(store, stored.id), agents[name], model)
         loop = cls(setup, run, client, recovered, project)
-        loop.problems, loop._closers = problems, registered.closers
+        loop.problems, loop._closers, loop._servers = problems, registered.closers, servers
         # without it the tool `task` is not offered at all
         if settings.depth:
             run.run_sub_task = loop._sub_agents.run
@@ -410,6 +417,7 @@ class AgentLoop:
             # in the opposite order of opening, as with contexts: a plugin may use one before it
             name, close = self._closers.pop()
             await self.setup.hooks.end(name, close, seconds=_PLUGIN_CLOSE_SECONDS)
+        await self._servers.close()
         self.setup.hooks.close()
         self.setup.store.close()
         if self.setup.request_log is not None:

@@ -32,7 +32,7 @@ from hudkit.agent.spending import SpendingLimit
 from hudkit.agent.system_prompt import SystemPrompt
 from hudkit.agent.tools import Tool, ToolContext, ToolLimits
 from hudkit.agent.workspace import Workspace
-from hudkit.config import CompactionSettings, PruningSettings, Settings, ToolSettings
+from hudkit.config import CompactionSettings, McpServer, PruningSettings, Settings, ToolSettings
 from hudkit.context.compaction.cut_point import MAX_TAIL_TOKENS
 from hudkit.errors import ConfigError
 from hudkit.models import Model, ToolSpec
@@ -182,6 +182,7 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
       `hook_seconds`: the most that one call of a plugin's hook may take (`None`: the default of `Hooks`).
     - `tools`: what the model may call beside the loop's own tools: functions as they are, or with
       `hudkit.agent.function_tool`. They are permitted where no rule says otherwise.
+    - `mcp_servers`: servers whose tools the model has, by name; what their calls may do unasked is their `trust`.
     - `permissions`: rules behind the defaults; the last that matches decides. `ask_user` answers what they leave open
       (default: everything is refused).
     - `confine`: commands may write only in the project and in temporary directories, by the system's own means
@@ -205,6 +206,7 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     plugin_options: Mapping[str, Mapping[str, Any]] = {}
     hook_seconds: float | None = None
     tools: Sequence[Tool | Callable[..., Any]] = ()
+    mcp_servers: Mapping[str, McpServer] = {}
     permissions: Sequence[PermissionRule] = ()
     ask_user: AskUser = reject_all
     confine: Literal["off", "rules", "all"] = "off"

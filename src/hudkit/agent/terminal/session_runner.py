@@ -240,6 +240,7 @@ async def _open_loop(
         settings=LoopSettings.from_user_settings(settings),
         limits=tool_limits(settings.tools),
         plugin_options=settings.plugins,
+        mcp_servers=settings.mcp_servers,
         hook_seconds=settings.session.plugin_hook_seconds,
         home=Path.home(),
         user_agents=[user / "agents"],
