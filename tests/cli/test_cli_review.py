@@ -262,6 +262,15 @@ def test_what_holds_beyond_the_session_is_in_others_until_it_is_forgotten(
     assert hudkit("review", "--forget", "answers")[0] == 2
 
 
+def test_what_is_dropped_in_one_session_holds_in_others_and_it_says_so(
+    hudkit: Command, session: HudSession, tmp_path: Path
+) -> None:
+    assert hudkit("review", "--for-me", "p1")[0] == 0
+    _, out, _ = hudkit("review", "--drop", "p1")
+    assert out.startswith("p1: dropped (in this session; others have it as it was: hudkit review --forget)\n")
+    assert len(session.state.preferences) == 0 and always(tmp_path) == [("preferences", "short answers", "")]
+
+
 @pytest.mark.parametrize("name", ["CLAUDECODE", "CODEX_THREAD_ID", "OPENCODE", "HUDKIT_CALL"])
 def test_the_shell_of_an_agent_is_refused(
     hudkit: Command, session: HudSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -64,6 +64,8 @@ class ReviewSession(NamedTuple):
         else:
             seqs = edit_item(self.session, item, text)
             words = f"{words}, now: {text}"
+        if item.level and answer in ("edit", "drop"):
+            words += " (in this session; others have it as it was: hudkit review --forget)"
         return ItemAnswer(item, answer, seqs, words, added)
 
     def take_back(self, answered: ItemAnswer) -> None:
