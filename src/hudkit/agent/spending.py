@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from hudkit.agent.run_context import LoopSettings, RunContext
-    from hudkit.agent.session_store import SessionStore
+from hudkit.agent.session_store import SessionStore
+from hudkit.models import Model
 
 
 class Spending(NamedTuple):
@@ -27,24 +26,37 @@ def spent(store: SessionStore, session_id: str) -> Spending:
     return Spending(tokens, cost)
 
 
+class _LimitSettings(Protocol):
+    """The limits among the settings of the loop; `None` where there is none."""
+
+    @property
+    def prompt_cost(self) -> float | None: ...
+    @property
+    def session_cost(self) -> float | None: ...
+    @property
+    def prompt_tokens(self) -> int | None: ...
+    @property
+    def session_tokens(self) -> int | None: ...
+
+
 class SpendingLimit:
     """The limits of the settings, as they hold for one prompt: for its session and all sub-agents that it starts."""
 
-    def __init__(self, run: RunContext) -> None:
+    def __init__(self, store: SessionStore, session_id: str, settings: _LimitSettings) -> None:
         """Begin a prompt: what was spent before counts for the session only."""
-        self._store = run.setup.store
-        self._root = run.id
-        self._settings = run.settings
-        self._is_limited = _limits(run.settings)
+        self._store = store
+        self._root = session_id
+        self._settings = settings
+        self._is_limited = _limits(settings)
         self._before = self._spent()
 
-    def reached(self, run: RunContext) -> str:
-        """Return which limit forbids another model call, in one line; empty where none does."""
+    def reached(self, model: Model) -> str:
+        """Return which limit forbids another call of a model, in one line; empty where none does."""
         settings = self._settings
         if not self._is_limited:
             return ""
-        if run.model.prices is None and (settings.prompt_cost or settings.session_cost) is not None:
-            return f"nobody knows what {run.model.name} costs, so that a limit of dollars cannot be kept"
+        if model.prices is None and (settings.prompt_cost or settings.session_cost) is not None:
+            return f"nobody knows what {model.name} costs, so that a limit of dollars cannot be kept"
         total = self._spent()
         prompt = Spending(total.tokens - self._before.tokens, total.cost - self._before.cost)
         limits = (
@@ -62,6 +74,6 @@ class SpendingLimit:
         return spent(self._store, self._root) if self._is_limited else Spending(0, 0.0)
 
 
-def _limits(settings: LoopSettings) -> bool:
+def _limits(settings: _LimitSettings) -> bool:
     limits = (settings.prompt_cost, settings.session_cost, settings.prompt_tokens, settings.session_tokens)
     return any(limit is not None for limit in limits)

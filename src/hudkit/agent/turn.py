@@ -105,7 +105,7 @@ async def run_turn(run: RunContext, task: SubTask | None = None) -> events.TurnE
     """
     above = (task.parent.id, task.call_id) if task is not None else ()
     run.emit(events.TurnStarted(run.id, run.agent.name, run.model.name, *above))
-    run.spending = task.parent.spending if task is not None else SpendingLimit(run)
+    run.spending = task.parent.spending if task is not None else SpendingLimit(run.setup.store, run.id, run.settings)
     run.fallbacks = deque(run.settings.fallback_models)
     model = run.model
     try:
@@ -141,7 +141,7 @@ async def _take_rounds(run: RunContext) -> events.TurnEnded:
             pass  # the marker is the last message now: the next round compacts
         elif steps >= (run.agent.steps or run.settings.steps):
             reason, error = "steps", f"the turn was ended after {steps} model calls, its limit"
-        elif run.spending is not None and (error := run.spending.reached(run)):
+        elif run.spending is not None and (error := run.spending.reached(run.model)):
             reason = "limit"
         else:
             steps += 1
