@@ -20,6 +20,7 @@ import watchdog
 from campaigns import Campaign
 from hudkit.api import Hud
 from npm_programs import CLAUDE_CODE, CODEX, OPENCODE, NpmProgram, Unavailable, executable
+from postgres_server import Server, running_server
 from ticking import Ticking
 
 settings.register_profile(
@@ -32,8 +33,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 
 HERE = Path(__file__).parent
-PROGRAMS = {"opencode_installed", "runtime", "tmux", "browser"}
-"""Fixtures that are real programs: OpenCode, a JavaScript runtime, a terminal, Chromium."""
+PROGRAMS = {"opencode_installed", "runtime", "tmux", "browser", "postgres"}
+"""Fixtures that are real programs: OpenCode, a JavaScript runtime, a terminal, Chromium, a PostgreSQL server."""
 LOADS = {
     "test_commonmark_round_trip",
     "test_gfm_round_trip",
@@ -194,6 +195,12 @@ def claude_code_installed() -> Path:
 @pytest.fixture(scope="session")
 def codex_installed() -> Path:
     return _installed(CODEX)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    with running_server() as server:
+        yield server
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ SUPPORTED = [f"3.{minor}" for minor in range(11, 15)]
 SCRIPT = ROOT / "examples" / "scripts" / "temperatures.toml"
 HELP = [*((name,) for name in COMMANDS), *(("rooms", name) for name in OPERATIONS)]
 KEY = "sk-none"
+NO_SERVER = "postgresql://ana:secret@127.0.0.1:1/nowhere"
 
 
 class Installation(NamedTuple):
@@ -269,6 +270,13 @@ def use_mcp(own: Installation) -> None:
     own.hudkit("uninstall", "mcp", "--client", "cursor")
 
 
+def use_postgres(own: Installation) -> None:
+    """The client's library is there: it asks a server, which is not."""
+    done = own.run("hudkit", "log", "--db", NO_SERVER)
+    assert done.returncode == 2 and "no answer" in done.stderr, done.stderr
+    assert "secret" not in done.stderr
+
+
 def use_telemetry(own: Installation) -> None:
     code = (
         "from hudkit.agent.telemetry import configured; from hudkit.config import TelemetrySettings; "
@@ -302,6 +310,7 @@ USES: dict[str, Callable[[Installation], None]] = {
     "langchain": example("06_langchain.py"),
     "mcp": use_mcp,
     "openai-agents": example("08_openai_agents.py"),
+    "postgres": use_postgres,
     "pydantic-ai": example("07_pydantic_ai.py"),
     "session": use_models,
     "telemetry": use_telemetry,
@@ -311,6 +320,7 @@ USES: dict[str, Callable[[Installation], None]] = {
 MISSING: dict[str, tuple[tuple[str, ...], ...]] = {
     "custom": (("sections", "try", "section.py"),),
     "mcp": (("mcp",), ("mcp", "--http", "0"), ("install", "mcp", "--client", "cursor", "--anyway")),
+    "postgres": (("log", "--db", NO_SERVER), ("verify", "--db", NO_SERVER)),
     "session": (("run", "--model", "openai:gpt-5", "hello"), ("chat", "--model", "anthropic:claude-sonnet-4-5")),
     "telemetry": (("run", "--script", str(SCRIPT), "hello"),),
 }

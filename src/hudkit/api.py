@@ -342,7 +342,7 @@ class Hud:
         sections: SectionPaths | None = None,
         past: PastSessions | None = None,
     ) -> Hud:
-        """Open (or make) a SQLite log at `path` and return its `Hud`.
+        """Open (or make) a SQLite log at `path`, or one on the server of a `postgresql://` URL; return its `Hud`.
 
         `clock` gives Unix ms and `ids` UUIDv7 as text (not given: those of this machine), `counter` counts tokens
         (not given: the process's), `settings` are the defaults where they are not given. `sections` tells where files

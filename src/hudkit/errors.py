@@ -101,6 +101,24 @@ class StoreGone(StoreError):
     code = "gone"
 
 
+class StoreMissing(StoreError):
+    """There is no such database on the server, or no log in it."""
+
+    code = "missing"
+
+
+class StoreUnreachable(StoreError):
+    """The database server does not answer, or broke the connection off."""
+
+    code = "unreachable"
+
+
+class StoreDenied(StoreError):
+    """The database server does not let this user in, or not do this."""
+
+    code = "denied"
+
+
 class StoreTooNew(StoreError):
     """The file was written by a newer version of hudkit; it is left as it is."""
 

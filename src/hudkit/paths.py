@@ -8,8 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Literal, NamedTuple
 
+from hudkit.errors import ConfigError
+
 PROJECT_FILE = ".hudkit.toml"
 """A project's own settings, at its root."""
+
+FILE_ONLY = "This works on a file; `hudkit log`, `show` and `verify` read a log on a server, as the library does"
+"""What is right where a server's URL stands in the place of a file."""
 
 CHAT_HISTORY = "chat-history"
 """What the user typed in `hudkit chat`, in the data directory."""
@@ -31,6 +36,11 @@ class SectionPaths(NamedTuple):
     always: Path | None = None
 
 
+def is_server_url(place: object) -> bool:
+    """Return whether a log's place is the URL of a PostgreSQL server, and no file."""
+    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
+
+
 def data_directory() -> Path:
     """Return the user's data directory: `HUDKIT_DATA`, else the platform's."""
     override = os.environ.get("HUDKIT_DATA")
@@ -45,9 +55,20 @@ def default_data_directory() -> Path:
     return Path(platformdirs.user_data_dir("hudkit", appauthor=False))
 
 
-def log_path() -> Path:
-    """Return the user's log: `HUDKIT_DB`, else `hudkit.db` in the data directory."""
+def log_place() -> Path | str:
+    """Return the user's log: its file as `log_path` does, or the URL of a server where `HUDKIT_DB` is one."""
     override = os.environ.get("HUDKIT_DB")
+    return override if override and is_server_url(override) else log_path()
+
+
+def log_path() -> Path:
+    """Return the user's log: `HUDKIT_DB`, else `hudkit.db` in the data directory.
+
+    Raises `ConfigError` where `HUDKIT_DB` is a server's URL: as a path, it would put a password into file names.
+    """
+    override = os.environ.get("HUDKIT_DB")
+    if override and is_server_url(override):
+        raise ConfigError("HUDKIT_DB names a log on a server", hint=FILE_ONLY)
     return Path(override).absolute() if override else data_directory() / "hudkit.db"
 
 

@@ -1,6 +1,6 @@
 """A process that appends until it is killed and says each acknowledged number; run by the durability tests.
 
-usage: writer_child.py DATABASE SESSION COUNT GROUP      (COUNT 0: until killed)
+usage: writer_child.py DATABASE SESSION COUNT GROUP      (DATABASE: a file or a URL; COUNT 0: until killed)
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 
 from hudkit.log import Batch, EventDraft, Origin
 from hudkit.log.payloads import NoteAdd
-from hudkit.log.stores.sqlite_log import SqliteLog
+from hudkit.log.stores import open_log
 
 
 def draft(session: str, number: int) -> EventDraft:
@@ -19,7 +19,7 @@ def draft(session: str, number: int) -> EventDraft:
 
 def main() -> None:
     path, session, count, group = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    log = SqliteLog.open(path, busy_timeout=30.0)
+    log = open_log(path, busy_timeout=30.0)
     done = 0
     while not count or done < count:
         drafts = [draft(session, done + at) for at in range(group)]

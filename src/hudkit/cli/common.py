@@ -16,7 +16,7 @@ from hudkit.compose import shorten, visible
 from hudkit.config import Settings, load
 from hudkit.errors import ConfigError, StoreBusy
 from hudkit.hud.session_keys import PROJECT_LOG
-from hudkit.paths import config_path, log_path
+from hudkit.paths import config_path, log_path, log_place
 
 if TYPE_CHECKING:
     from logging import LogRecord
@@ -90,8 +90,8 @@ def existing_log(path: Path | None) -> Path:
     return path
 
 
-def open_read_only(path: Path | None, name: str) -> Hud:
-    """Open the log for reading by command `name`, with the user's settings, and return it.
+def open_read_only(path: Path | str | None, name: str) -> Hud:
+    """Open the log in a file or at a URL for reading by command `name`, with the user's settings, and return it.
 
     Raises `ConfigError` where there is none, a `StoreError` where it cannot be read.
     """
@@ -100,11 +100,12 @@ def open_read_only(path: Path | None, name: str) -> Hud:
     return Hud(open_log_read_only(path), settings=user_settings(name))
 
 
-def open_log_read_only(path: Path | None) -> EventLog:
+def open_log_read_only(path: Path | str | None) -> EventLog:
     """Open the log for reading, without what composes, and return it; errors as `open_read_only`."""
     from hudkit.log.stores import open_log
 
-    return open_log(existing_log(path), read_only=True)
+    place = path or log_place()
+    return open_log(existing_log(place) if isinstance(place, Path) else place, read_only=True)
 
 
 def pick(log: EventLog, asked: str | None) -> str:

@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import Any
 
 
-def log_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every command that reads a log to a parser."""
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: $HUDKIT_DB, else the user's own)")
+def log_arguments(parser: argparse.ArgumentParser, *, server: bool = False) -> None:
+    """Add the options of every command that reads a log to a parser; with `server`, it may be on PostgreSQL."""
+    db_argument(parser, server=server)
     parser.add_argument("--json", action="store_true", help="print facts as JSON")
+
+
+def db_argument(
+    parser: argparse.ArgumentParser, *, server: bool = False, what: str = "the log", default: str = "the user's own"
+) -> None:
+    """Add the option that names a log to a parser; with `server`, it may be on PostgreSQL."""
+    kind, of = (_log_place, ", or the postgresql:// URL of one") if server else (_log_file, "")
+    parser.add_argument("--db", type=kind, metavar="FILE", help=f"{what}{of} (default: $HUDKIT_DB, else {default})")
 
 
 def session_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +94,22 @@ def play_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}-a-minute", type=at_least_one, default=0, metavar="N", help=words)
     parser.add_argument("--resume", action="store_true", help="resume a paused world")
     world_argument(parser)
+
+
+def _log_place(text: str) -> Path | str:
+    """Read the place of a log that an option takes and return it: a file, or a server's URL."""
+    from hudkit.paths import is_server_url  # not for `--help`
+
+    return text if is_server_url(text) else Path(text)
+
+
+def _log_file(text: str) -> Path:
+    """Read the file of a log that an option takes and return it. Raises `ArgumentTypeError` for a server's URL."""
+    from hudkit.paths import FILE_ONLY, is_server_url
+
+    if is_server_url(text):
+        raise argparse.ArgumentTypeError(f"that is a log on a server. {FILE_ONLY}")
+    return Path(text)
 
 
 def whole_number(text: str) -> int:

@@ -14,7 +14,7 @@ from hudkit import paths
 from hudkit.api import Hud
 from hudkit.compose import visible
 from hudkit.config import load
-from hudkit.errors import HudkitError, OperationError
+from hudkit.errors import ConfigError, HudkitError, OperationError
 from hudkit.hosts.host_session import HostCall, HostSession, Injection
 from hudkit.tools import DEFINITIONS as ROUTERS
 from hudkit.tools import RouterReply
@@ -88,6 +88,8 @@ class InProcessHud:
         with self._lock:
             if self._hud is None:
                 source = self._source
+                if paths.is_server_url(source):
+                    raise ConfigError("a log on a server is not opened by its URL here", hint="Give Hud.open(URL)")
                 path = paths.log_path() if source is None or isinstance(source, Hud) else Path(source)
                 loaded = load(paths.config_path(), paths.project_config(self.project))
                 for warning in loaded.warnings:

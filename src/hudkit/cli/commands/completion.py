@@ -33,7 +33,7 @@ def _run(args: argparse.Namespace) -> int:
     for inner in parsers:  # grows while it is read: a command may have operations
         parsers += operation_parsers(inner).values()
         for action in inner._actions:
-            if action.type is Path:
+            if action.type is Path or action.metavar == "FILE":
                 kind = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE
                 action.complete = kind  # type: ignore[attr-defined]  # where shtab looks
     print(shtab.complete(parser, shell=args.shell))

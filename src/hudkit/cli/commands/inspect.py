@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from hudkit.cli.options import db_argument
 from hudkit.cli.parsing import CliCommand
 
 _DETAILS = """\
@@ -31,7 +32,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--port", type=int, default=0, metavar="N", help="the port (default: one that is free)")
     parser.add_argument("--host", default="127.0.0.1", metavar="H", help="the loopback address (default: 127.0.0.1)")
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: $HUDKIT_DB, else the user's own)")
+    db_argument(parser)
 
 
 COMMAND = CliCommand(

@@ -18,7 +18,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="only events after this one")
     parser.add_argument("--type", default="", metavar="NAME", help="only events whose type begins with this")
-    log_arguments(parser)
+    log_arguments(parser, server=True)
 
 
 COMMAND = CliCommand(

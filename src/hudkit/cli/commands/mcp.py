@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from hudkit.cli.options import db_argument
 from hudkit.cli.parsing import CliCommand
 
 _DETAILS = """\
@@ -43,7 +44,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="another host name that HTTP requests may be addressed to, as behind a proxy; repeatable",
     )
     parser.add_argument("--host", choices=("codex",), help="the host that starts it; nothing else is given with it")
-    parser.add_argument("--db", type=Path, metavar="FILE", help="the log (default: $HUDKIT_DB, else the user's own)")
+    db_argument(parser)
 
 
 COMMAND = CliCommand(

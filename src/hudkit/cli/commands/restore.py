@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from hudkit.cli.options import db_argument
 from hudkit.cli.parsing import CliCommand
 
 _DETAILS = """\
@@ -17,9 +18,7 @@ nothing is changed and the exit code is 2. See [recovery.md](recovery.md)."""
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("backup", nargs="?", type=Path, metavar="BACKUP", help="the backup's file")
-    parser.add_argument(
-        "--db", type=Path, metavar="FILE", help="what is replaced (default: $HUDKIT_DB, else the user's own log)"
-    )
+    db_argument(parser, what="what is replaced", default="the user's own log")
     parser.add_argument("--json", action="store_true", help="print facts as JSON")
 
 

@@ -37,7 +37,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cache", action="store_true", help="what the provider's prefix cache served, and what broke the prefix"
     )
-    log_arguments(parser)
+    log_arguments(parser, server=True)
 
 
 COMMAND = CliCommand(

@@ -1,4 +1,4 @@
-"""Where events stay: logs behind the `EventLog` protocol, in memory and in SQLite."""
+"""Where events stay: logs behind the `EventLog` protocol, in memory, in SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from hudkit.log import Batch, Event, EventDraft, EventLog, Finding, Snapshot
 from hudkit.log.stores.memory_log import MemoryLog
 from hudkit.log.stores.sqlite_files import store_errors
 from hudkit.log.stores.sqlite_log import SqliteLog, verify_database
+from hudkit.paths import is_server_url
 
 if TYPE_CHECKING:
     from hudkit.log.stores.group_commit import GroupCommit
+    from hudkit.log.stores.postgres_log import PostgresLog
 
-__all__ = ["GroupCommit", "MemoryLog", "SqliteLog", "open_log", "verify_file"]
+__all__ = ["GroupCommit", "MemoryLog", "PostgresLog", "SqliteLog", "open_log", "verify_file"]
 
 
 def __getattr__(name: str) -> Any:  # a short-lived hook process does not pay for futures and threads
@@ -26,13 +28,26 @@ def __getattr__(name: str) -> Any:  # a short-lived hook process does not pay fo
         from hudkit.log.stores.group_commit import GroupCommit
 
         return GroupCommit
+    if name == "PostgresLog":  # nor anybody for a client of a server that is not used
+        try:
+            from hudkit.log.stores.postgres_log import PostgresLog
+        except ImportError as error:
+            from hudkit.installation import install_hint
+
+            if (error.name or "").partition(".")[0] == "hudkit":
+                raise
+            message = f"a log on PostgreSQL needs the package psycopg: {error}"
+            raise StoreError(message, hint=install_hint("postgres")) from error
+        return PostgresLog
     raise AttributeError(f"module 'hudkit.log.stores' has no attribute {name!r}")
 
 
 def open_log(
     path: str | PathLike[str] | None, *, read_only: bool = False, busy_timeout: float = 5.0, fail_open: bool = False
 ) -> EventLog:
-    """Return the log at `path`; with `None`, a new one in memory. Errors: see `SqliteLog.open`.
+    """Return the log at `path`; with `None`, a new one in memory; for a `postgresql://` URL, that on the server.
+
+    Errors: see `SqliteLog.open` and `PostgresLog.open`.
 
     With `fail_open`, a medium that refuses writes (a read-only file system, a full disk) is no error: the log that is
     returned reads what is there, refuses every append with the medium's error, and appends as soon as it can. Where
@@ -41,6 +56,10 @@ def open_log(
     """
     if path is None:
         return MemoryLog()
+    if is_server_url(path):
+        from hudkit.log.stores import PostgresLog
+
+        return PostgresLog.open(str(path), read_only=read_only, busy_timeout=busy_timeout)
     try:
         return SqliteLog.open(path, read_only=read_only, busy_timeout=busy_timeout)
     except (StoreFull, StoreReadOnly) as error:

@@ -382,20 +382,23 @@ Fetch = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 """All rows of a query with its arguments; runs under the log's lock, errors come typed."""
 
 
-def read_events(fetch: Fetch, session_id: str, after: int, end: int, *, past_damage: bool = False) -> Iterator[Event]:
+def read_events(
+    fetch: Fetch, session_id: str, after: int, end: int, *, past_damage: bool = False, has_archive: bool = True
+) -> Iterator[Event]:
     """Return the events with `after < seq <= end`, page by page, each verified before it is handed out.
 
     The rule: each body is checked against its digest and each envelope against the link stored with the event before;
     the first event of all against the start of the chain. What comes before `after` is not looked at (`verify` does).
-    A missing body is archived, or needs a `redact` event that names it. Raises `StoreDamaged` at the first event that
-    does not verify; the ones before it have been handed out.
+    A missing body is archived (where the store has an archive), or needs a `redact` event that names it. Raises
+    `StoreDamaged` at the first event that does not verify; the ones before it have been handed out.
 
     With `past_damage`, an `EventGap` is handed out in its place. What follows it is checked against the link that is
     stored with it, or else against the link that its fields should have: one of both is as it was, where a single
     value was damaged. Where the event is not there at all, only the body of the next one can be checked.
     """
+    archived = ArchiveReader(fetch).body if has_archive else _no_archive
     if not past_damage:
-        yield from _verified_events(fetch, session_id, after, end, None)
+        yield from _verified_events(fetch, session_id, after, end, None, archived)
         return
     last_read = after
     before: bytes | None = None
@@ -403,7 +406,7 @@ def read_events(fetch: Fetch, session_id: str, after: int, end: int, *, past_dam
         links = _links_at(fetch, session_id, last_read, before)
         before = None
         try:
-            for event in _verified_events(fetch, session_id, last_read, end, links):
+            for event in _verified_events(fetch, session_id, last_read, end, links, archived):
                 yield event
                 last_read = event.seq
             return
@@ -444,15 +447,24 @@ def _links_at(fetch: Fetch, session_id: str, seq: int, before: bytes | None) -> 
     return tuple(dict.fromkeys(links)) or (None,)
 
 
+def _no_archive(session_id: str, seq: int) -> bytes | None:  # noqa: ARG001 (in the place of a reader)
+    return None
+
+
 def _verified_events(
-    fetch: Fetch, session_id: str, after: int, end: int, links: Sequence[bytes | None] | None
+    fetch: Fetch,
+    session_id: str,
+    after: int,
+    end: int,
+    links: Sequence[bytes | None] | None,
+    archived: Callable[[str, int], bytes | None],
 ) -> Iterator[Event]:
-    """Read events in pages; `links` are what the first may rest on (`None`: the link stored with the one before)."""
+    """Read events in pages; `links` are what the first may rest on (`None`: the link stored with the one before), and
+    `archived` gives the body of an event that is not in its row."""
     last_read, limit = after, _FIRST_ROWS
     if links is None:
         links = (_link_at(fetch, session_id, last_read) if after < end else GENESIS,)
     redacted: frozenset[int] | None = None
-    archived = ArchiveReader(fetch)
     while last_read < end:
         try:
             page = fetch(_SELECT_EVENTS, (session_id, last_read, end, limit))
@@ -467,7 +479,7 @@ def _verified_events(
             if row.seq != last_read + 1:
                 raise damage_error(missing_event(session_id, last_read + 1))
             if row.body is None:
-                row = row._replace(body=archived.body(session_id, row.seq))
+                row = row._replace(body=archived(session_id, row.seq))
             if row.body is None:
                 redacted = _redacted_seqs(fetch, session_id) if redacted is None else redacted
                 if row.seq not in redacted:
@@ -543,7 +555,7 @@ def check_snapshot(snapshot: Snapshot, *, last: int | None = None) -> None:
         raise StoreError("a snapshot's version is not UTF-8 text", hint="Use plain text") from error
 
 
-def _snapshot_digest(snapshot: Snapshot, link: bytes) -> bytes:
+def snapshot_digest(snapshot: Snapshot, link: bytes) -> bytes:
     """Return 32 bytes over a snapshot and the chain up to its event.
 
     After a lost or edited tail it no longer fits: a snapshot never outlives the events that it was folded from.
@@ -567,7 +579,7 @@ def put_snapshot(db: sqlite3.Connection, snapshot: Snapshot) -> None:
     link = db.execute("SELECT link FROM events WHERE session_id = ? AND seq = ?", (about[0], snapshot.seq)).fetchone()
     if link is None or type(link[0]) is not bytes:
         raise damage_error(missing_event(snapshot.session_id, snapshot.seq))
-    guard = _snapshot_digest(snapshot, link[0])
+    guard = snapshot_digest(snapshot, link[0])
     db.execute("DELETE FROM snapshots WHERE session_id = ? AND version = ? AND seq > ?", (*about, last))
     db.execute(
         "INSERT OR REPLACE INTO snapshots (session_id, version, seq, body, digest) VALUES (?, ?, ?, ?, ?)",
@@ -591,6 +603,6 @@ def get_snapshot(db: sqlite3.Connection, session_id: str, version: str, upto: in
     for seq, body, guard, link in rows:
         if type(seq) is int and type(body) is bytes and type(link) is bytes:
             snapshot = Snapshot(session_id, seq, version, body)
-            if _snapshot_digest(snapshot, link) == guard:
+            if snapshot_digest(snapshot, link) == guard:
                 return snapshot
     return None
