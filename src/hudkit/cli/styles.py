@@ -115,6 +115,13 @@ WORLD_STYLES: Styles = (
 )
 """`hudkit rooms show` and `rooms run`."""
 
+EXPERIMENT_STYLES: Styles = (
+    (r"^ {4,}.*", "bold"),
+    (r"^[a-z][\w: ]*?(?=  )", "cyan"),
+    (r"\$[\d,]+\.\d+", "bold"),
+)
+"""`hudkit rooms experiment`."""
+
 
 def styled(line: str, styles: Styles) -> Text:
     """Return a line in the colours of these rules."""

@@ -24,9 +24,13 @@ class Architect:
     Every method raises `OperationError` for what cannot be, and a `StoreError`; then nothing has happened.
     """
 
-    def __init__(self, world_log: WorldLog, clock: Callable[[], int] | None = None) -> None:
-        """`clock` gives the world's time in Unix ms; the log's where it is not given."""
+    def __init__(
+        self, world_log: WorldLog, clock: Callable[[], int] | None = None, *, reason: e.WorldEvent | None = None
+    ) -> None:
+        """`clock` gives the world's time in Unix ms; the log's where it is not given. `reason` stands before the
+        effects of each method, in the same transaction."""
         self.world_log = world_log
+        self._reason = reason
         self._clock = clock or world_log.clock
 
     def make_agent(
@@ -40,6 +44,7 @@ class Architect:
         input_format: e.HudFormat = "json",
         output_format: Literal["json", "toon"] = "json",
         interval: float | None = None,
+        answers: e.AnswerSettings = e.PLAYER_SETTINGS,
         rooms: tuple[int, ...] = (),
     ) -> int:
         """Make an agent with its own room, let it into others, and return its number.
@@ -57,6 +62,7 @@ class Architect:
                 input_format=input_format,
                 output_format=output_format,
                 interval=interval,
+                answers=answers,
             )
             for room in rooms:
                 open_room(context.world, room)
@@ -74,11 +80,12 @@ class Architect:
         can_create: bool | None = None,
         input_format: e.HudFormat | None = None,
         output_format: Literal["json", "toon"] | None = None,
+        answers: e.AnswerSettings | None = None,
     ) -> None:
         """Change an agent. One whose last beat failed beats at once with another model."""
         with self._acting() as context:
             # What agents may alter in each other goes through their action; the rest is the Architect's alone.
-            rest = any(value is not None for value in (can_create, input_format, output_format))
+            rest = any(value is not None for value in (can_create, input_format, output_format, answers))
             if not rest or name is not None or background is not None or model is not None:
                 _run_action(
                     context, "alter_agent", agent_id=agent, background_prompt=background, name=name, model=model
@@ -87,7 +94,11 @@ class Architect:
                 living_agent(context.world, agent)
                 context.effects.append(
                     e.AgentAltered(
-                        agent, can_create=can_create, input_format=input_format, output_format=output_format
+                        agent,
+                        can_create=can_create,
+                        input_format=input_format,
+                        output_format=output_format,
+                        answers=answers,
                     )
                 )
             if (
@@ -233,6 +244,8 @@ class Architect:
                 world, e.ARCHITECT, transaction.timestamp, transaction.secret, acting_as=acting_as
             )
             yield context
+            if self._reason is not None:
+                transaction.append(self._reason)
             for effect in context.effects:
                 transaction.append(effect)
             for agent, text in context.whispers:

@@ -123,7 +123,7 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             _add_agent(world, seq, now, event)
         case e.AgentAltered(id=id):
             agent = world.agents[id]
-            for name in ("name", "background", "model", "can_create", "input_format", "output_format"):
+            for name in ("name", "background", "model", "can_create", "input_format", "output_format", "answers"):
                 if (value := getattr(event, name)) is not None:
                     setattr(agent, name, value)
             # What an agent does to itself is no news to it: it would beat for its own echo.
@@ -199,6 +199,8 @@ def _apply_rare_event(world: World, seq: int, now: int, event: e.WorldEvent) -> 
             world.paused = None
         case e.SpeedSet(factor=factor):
             world.speed = factor
+        case e.InterventionMade():
+            pass  # what it did is in the events behind it
         case _:
             raise TypeError(f"{type(event).__name__} is not folded")
 
@@ -280,6 +282,7 @@ def _add_agent(world: World, seq: int, now: int, event: e.AgentCreated) -> None:
         now,
         due=event.first_due,
         changed_seq=seq,
+        answers=event.answers,
     )
     world.rooms[event.id] = RoomState(event.id, world.rules.words.wpm)
     world.next_agent = event.id + 1

@@ -171,6 +171,7 @@ class AgentState(msgspec.Struct):
     rooms: list[int] = []
     """In the order in which it came."""
     recent: list[RecentAction] = []
+    answers: e.AnswerSettings = e.PLAYER_SETTINGS
     spoke_at: dict[int, int] = msgspec.field(default_factory=dict, name="spoke")
     """When it last said something, by room."""
     pending: list[int] = []

@@ -11,12 +11,14 @@ its stored field name (`msgspec.field(name=…)`) may not. Source of the concept
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from hudkit.log import Event, Unknown
 from hudkit.log.payloads import Payload
+from hudkit.models import Effort
 
 AgentKind: TypeAlias = Literal["persona", "bot"]
 HudFormat: TypeAlias = Literal["json", "compact", "toon"]
@@ -31,6 +33,18 @@ SYSTEM = -1
 REVISION = 2
 """How worlds that are made now pace messages and lay out HUDs. A world keeps the revision that it was made with, so
 that its log gives the same HUDs for ever. 2: what exceeds the pace waits instead of being refused."""
+
+
+class AnswerSettings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How a model answers for an agent; what is `None` or empty is left to the player. `max_output` is in tokens."""
+
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    effort: Effort = ""
+    max_output: Annotated[int, Meta(ge=1)] | None = None
+
+
+PLAYER_SETTINGS = AnswerSettings()
+"""Everything is left to the player."""
 
 
 class WorldEvent(Payload, frozen=True, omit_defaults=True):
@@ -88,6 +102,17 @@ class SpeedSet(WorldEvent, frozen=True, tag="world.speed"):
     factor: float
 
 
+class InterventionMade(WorldEvent, frozen=True, tag="experiment.intervened"):
+    """An experiment changed something from outside: its intervention of this number, in words.
+
+    What it did is in the events behind it, in the same transaction. An event of its own, so that a run that goes on
+    after a kill does nothing twice.
+    """
+
+    number: int
+    text: str
+
+
 # -- agents ----------------------------------------------------------------------------------------------------
 
 
@@ -110,6 +135,7 @@ class AgentCreated(WorldEvent, frozen=True, tag="agent.made"):
     output_format: Literal["json", "toon"] = "json"
     interval: float = 5.0
     first_due: int = 0
+    answers: AnswerSettings = PLAYER_SETTINGS
 
 
 class AgentAltered(WorldEvent, frozen=True, tag="agent.altered"):
@@ -123,6 +149,7 @@ class AgentAltered(WorldEvent, frozen=True, tag="agent.altered"):
     can_create: bool | None = None
     input_format: HudFormat | None = None
     output_format: Literal["json", "toon"] | None = None
+    answers: AnswerSettings | None = None
 
 
 class AgentRetired(WorldEvent, frozen=True, tag="agent.retired"):

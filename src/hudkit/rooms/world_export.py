@@ -64,6 +64,8 @@ class TranscriptWriter:
             case e.WorldCreated():
                 fork = f", a fork of {event.forked_from} at event {event.forked_at}" if event.forked_from else ""
                 return f"the world {event.name} begins{fork}"
+            case e.InterventionMade():
+                return f"intervention {event.number}: {event.text}"
             case e.WorldPaused():
                 return f"the world pauses: {event.why}"
             case e.WorldResumed():

@@ -6,19 +6,22 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta
 
 from hudkit.config import parse
 from hudkit.errors import ConfigError, OperationError
+from hudkit.models import Effort
 from hudkit.rooms import MAX_SEED
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.players import IMPROVISER_MODEL
 from hudkit.rooms.world import WorldRules
-from hudkit.rooms.world_events import AgentKind, HudFormat
+from hudkit.rooms.world_events import AgentKind, AnswerSettings, HudFormat
 from hudkit.rooms.world_log import WorldLog
+
+_File = TypeVar("_File", bound=msgspec.Struct)
 
 _MAX_FILE_BYTES = 4 * 1024 * 1024
 """Bytes of a world file."""
@@ -26,7 +29,8 @@ _MAX_FILE_BYTES = 4 * 1024 * 1024
 
 class _AgentEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An agent that is there from the beginning. `rooms` are those of other agents, by their names; `interval`:
-    seconds between beats; `billboard` and `wpm` are its own room's; `knowledge` is what it remembers."""
+    seconds between beats; `billboard` and `wpm` are its own room's; `knowledge` is what it remembers.
+    `temperature`, `effort` and `max_output` (tokens) are how its model answers."""
 
     background: str
     name: str = ""
@@ -40,6 +44,9 @@ class _AgentEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     billboard: str = ""
     wpm: Annotated[int, Meta(ge=1)] | None = None
     knowledge: dict[str, Any] = {}
+    temperature: float | None = None
+    effort: Effort | None = None
+    max_output: int | None = None
 
 
 class _MessageEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,12 +65,18 @@ class WorldFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: Annotated[str, Meta(min_length=1, max_length=200)] = IMPROVISER_MODEL
     rules: WorldRules = WorldRules()
     messages: tuple[_MessageEntry, ...] = ()
+    answers: AnswerSettings = AnswerSettings()
+    """How models answer, for agents that say nothing else."""
+
+
+def island_table() -> Mapping[str, Any]:
+    """Return the founding file of the world that comes with hudkit, as TOML gives it."""
+    return parse((files("hudkit.rooms") / "world_files" / "island.toml").read_text(encoding="utf-8"), "island.toml")
 
 
 def island_world() -> WorldFile:
     """Return the world that comes with hudkit: three personas and two bots, played by the improviser."""
-    text = (files("hudkit.rooms") / "world_files" / "island.toml").read_text(encoding="utf-8")
-    return parse_world_table(parse(text, "island.toml"), "island.toml")
+    return parse_world_table(island_table(), "island.toml")
 
 
 def read_world_file(path: Path) -> WorldFile:
@@ -71,6 +84,11 @@ def read_world_file(path: Path) -> WorldFile:
 
     Raises `ConfigError` with the place, and the nearest right key for a wrong one.
     """
+    return parse_world_table(read_toml_table(path), str(path))
+
+
+def read_toml_table(path: Path) -> Mapping[str, Any]:
+    """Return the table in a TOML file that describes a world or an experiment. Raises `ConfigError`."""
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -85,17 +103,25 @@ def read_world_file(path: Path) -> WorldFile:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{path}, line {line}: not UTF-8", hint="Save it as UTF-8") from None
-    return parse_world_table(parse(text, str(path)), str(path))
+    return parse(text, str(path))
+
+
+def convert_table(table: Mapping[str, Any], kind: type[_File], where: str) -> _File:
+    """Return a table as TOML gives it as a struct.
+
+    Raises `ConfigError` with the nearest right key for a wrong one.
+    """
+    # Before the conversion, whose errors name a path but not what was probably meant.
+    _check_keys(table, kind, where, "")
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{where}: {str(error).replace('`$.', '`')}") from None
 
 
 def parse_world_table(table: Mapping[str, Any], where: str) -> WorldFile:
     """Return the world of a table as TOML gives it. Raises `ConfigError` naming what is wrong in `where`."""
-    # Before the conversion, whose errors name a path but not what was probably meant.
-    _check_keys(table, WorldFile, where, "")
-    try:
-        world_file = msgspec.convert(table, WorldFile)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{where}: {str(error).replace('`$.', '`')}") from None
+    world_file = convert_table(table, WorldFile, where)
     if not world_file.agents:
         raise ConfigError(
             f"{where} has no agents", hint="Each begins with [[agents]], and has a name and a background"
@@ -115,7 +141,7 @@ def populate_world(world_log: WorldLog, world_file: WorldFile, where: str = "the
         try:
             # Only rooms that exist already; the others follow when everybody is there.
             earlier_rooms = tuple(room for room in rooms[number] if room < number)
-            _make_agent(architect, entry, entry.model or world_file.model, earlier_rooms)
+            _make_agent(architect, entry, world_file, earlier_rooms)
         except OperationError as error:
             raise _entry_error(where, f"agent {number}", error) from None
     for number, agent_rooms in rooms.items():
@@ -124,21 +150,23 @@ def populate_world(world_log: WorldLog, world_file: WorldFile, where: str = "the
                 architect.admit(number, room)
     for message in world_file.messages:
         try:
-            architect.say(_numbers_by_name(world_file)[message.room.casefold()], message.text)
+            architect.say(numbers_by_name(world_file)[message.room.casefold()], message.text)
         except OperationError as error:
             raise _entry_error(where, f"the message in {message.room!r}", error) from None
 
 
-def _make_agent(architect: Architect, entry: _AgentEntry, model: str, rooms: tuple[int, ...]) -> None:
+def _make_agent(architect: Architect, entry: _AgentEntry, world_file: WorldFile, rooms: tuple[int, ...]) -> None:
+    own = {name: value for name in AnswerSettings.__struct_fields__ if (value := getattr(entry, name)) is not None}
     id = architect.make_agent(
         entry.kind,
         entry.name,
         entry.background,
-        model,
+        entry.model or world_file.model,
         can_create=entry.can_create,
         input_format=entry.input_format,
         output_format=entry.output_format,
         interval=entry.interval,
+        answers=msgspec.convert({**msgspec.to_builtins(world_file.answers), **own}, AnswerSettings),
         rooms=rooms,
     )
     if entry.billboard:
@@ -158,13 +186,14 @@ def _name_of(entry: _AgentEntry, number: int) -> str:
     return entry.name or f"Bot-{number}"
 
 
-def _numbers_by_name(world_file: WorldFile) -> dict[str, int]:
+def numbers_by_name(world_file: WorldFile) -> dict[str, int]:
+    """Return the numbers that the agents of a world file will have, by their names in lower case."""
     return {_name_of(entry, number).casefold(): number for number, entry in enumerate(world_file.agents, 1)}
 
 
 def _rooms_by_agent(world_file: WorldFile, where: str) -> dict[int, tuple[int, ...]]:
     """Return the rooms that each agent is let into. Raises `ConfigError` for the room of one who is not there."""
-    numbers = _numbers_by_name(world_file)
+    numbers = numbers_by_name(world_file)
     references: list[tuple[str, str]] = []
     for number, entry in enumerate(world_file.agents, 1):
         references += [(f"agent {number} ({entry.name})", room) for room in entry.rooms]

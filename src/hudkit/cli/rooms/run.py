@@ -22,6 +22,7 @@ from hudkit.rooms import FIRST_WORLD
 from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.cost_forecast import check_player, check_players, forecast_cost, forecast_text
+from hudkit.rooms.experiments.script_file import script_players
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, open_players
 from hudkit.rooms.scheduler import ANY_MODEL, Clock, ModelQuota, RealClock, RunnerMetrics, SimulatedClock, WorldRunner
 from hudkit.rooms.world_export import TranscriptWriter
@@ -111,6 +112,9 @@ class _WorldRun:
         self.cost = world.cost
         clock: Clock = SimulatedClock(world.now) if args.fast else RealClock()
         players = open_players()
+        if args.script is not None:
+            numbers = {agent.name.casefold(): agent.id for agent in world.agents.values()}
+            players = script_players(args.script, numbers)
         check_players(world, players)
         self.runner = WorldRunner(world_log, players, clock=clock, quotas=model_quotas(args))
         self.began = self.runner.now()

@@ -121,6 +121,7 @@ def add_agent(
     input_format: e.HudFormat = "json",
     output_format: Literal["json", "toon"] = "json",
     interval: float | None = None,
+    answers: e.AnswerSettings = e.PLAYER_SETTINGS,
 ) -> int:
     """Make an agent in its own room, and return its number.
 
@@ -149,6 +150,7 @@ def add_agent(
             output_format=output_format,
             interval=bounded,
             first_due=context.now + int(bounded * 1000 * _seeded_fraction(world, id)),
+            answers=answers,
         )
     )
     context.effects.append(e.RoomJoined(id, id, context.actor))

@@ -25,7 +25,7 @@ from hudkit.models import (
     complete,
 )
 from hudkit.rooms.hud import AgentHud
-from hudkit.rooms.world_events import AgentKind
+from hudkit.rooms.world_events import AgentKind, AnswerSettings
 
 
 class BeatPrompt(msgspec.Struct, frozen=True):
@@ -38,6 +38,7 @@ class BeatPrompt(msgspec.Struct, frozen=True):
     output_format: Literal["json", "toon"]
     seed: int
     hud: AgentHud
+    answers: AnswerSettings = AnswerSettings()
 
 
 class BeatReply(msgspec.Struct, frozen=True):
@@ -150,9 +151,16 @@ class ModelPlayer:
 
     async def reply(self, prompt: BeatPrompt) -> BeatReply:
         """Call the model once and return its reply; see `Player.reply`."""
-        hud = prompt.hud
-        message = UserMessage((TextContent(hud.text[hud.stable :]),))
-        request = CompletionRequest((hud.text[: hud.stable],), (message,), (), self._settings)
+        return await self._ask(prompt, (prompt.hud.text[prompt.hud.stable :],))
+
+    async def _ask(self, prompt: BeatPrompt, texts: tuple[str, ...]) -> BeatReply:
+        message = UserMessage(tuple(TextContent(text) for text in texts))
+        # What an agent says of itself goes before the player's own settings.
+        own = {name: value for name, value in msgspec.structs.asdict(prompt.answers).items() if value}
+        if prompt.answers.temperature is not None:
+            own["temperature"] = prompt.answers.temperature
+        settings = msgspec.structs.replace(self._settings, **own)
+        request = CompletionRequest((prompt.hud.text[: prompt.hud.stable],), (message,), (), settings)
         try:
             return _as_reply(await complete(self._model, request))
         except ModelError as error:

@@ -632,4 +632,6 @@ def _spread_due(world: World, agent: AgentState, now: int) -> int:
 
 def _beat_prompt(world: World, agent: AgentState, beat: Beat, hud: AgentHud) -> BeatPrompt:
     """Return what a beat asks its player."""
-    return BeatPrompt(agent.id, beat.claim.fence, agent.kind, beat.model, beat.output_format, world.seed, hud)
+    return BeatPrompt(
+        agent.id, beat.claim.fence, agent.kind, beat.model, beat.output_format, world.seed, hud, agent.answers
+    )

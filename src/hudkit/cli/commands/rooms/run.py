@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from hudkit.cli.options import play_arguments
+from hudkit.cli.options import file_argument, play_arguments
 from hudkit.cli.parsing import CliCommand
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?")
@@ -25,6 +25,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fast", action="store_true", help="do not wait: the world's time jumps to the next event")
     parser.add_argument("--quiet", action="store_true", help="print only the summary")
+    file_argument(parser, "--script", "lines that all agents say instead of what their models would (a TOML file)")
     play_arguments(parser)
 
 
