@@ -346,7 +346,10 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
     instructions: Annotated[
         tuple[Annotated[str, Meta(min_length=1, max_length=1_000)], ...],
-        Meta(description='patterns of further files that go into the prompt, such as "docs/rules/*.md"'),
+        Meta(
+            description='further files that go into the prompt: patterns in the project ("docs/rules/*.md"), '
+            "paths from / or ~ anywhere"
+        ),
     ] = ()
     keep_requests: Annotated[bool, Meta(description="whether what is sent to a model is kept in `requests.db`")] = (
         True

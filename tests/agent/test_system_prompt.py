@@ -14,13 +14,11 @@ from hudkit.agent import agent_definitions, system_prompt
 from hudkit.agent.agent_definitions import BUILTIN_AGENTS, AgentDefinition
 from hudkit.agent.context_files import Skill
 from hudkit.agent.permissions import PermissionRule
-from hudkit.agent.records import StoredMessage, StoredText
 from hudkit.agent.system_prompt import (
     assemble_prompt,
     prompt_header,
     read_prompt_facts,
     rejoin_blocks,
-    with_reminders,
 )
 from hudkit.agent.workspace import Workspace
 
@@ -176,19 +174,6 @@ def test_the_branch_is_read_without_running_anything(project: Path, tmp_path: Pa
     put(tmp_path / "main.git/worktrees/w/HEAD", "ref: refs/heads/tree\n")
     put(project / ".git", f"gitdir: {tmp_path}/main.git/worktrees/w\n")
     assert read_prompt_facts(workspace, platform="x", date="d").branch == "tree"
-
-
-def test_reminders_are_synthetic_parts_of_the_last_user_message() -> None:
-    messages = (
-        StoredMessage("u1", "s", "user", parts=(StoredText("t1", "one"),)),
-        StoredMessage("u2", "s", "user", parts=(StoredText("t2", "two"),)),
-        StoredMessage("a1", "s", "assistant", parent_id="u2"),
-    )
-    told = with_reminders(messages, ["Plan mode.", ""])
-    assert told[0] is messages[0] and told[2] is messages[2]
-    assert told[1].parts == (StoredText("t2", "two"), StoredText("u2-reminder-1", "Plan mode.", synthetic=True))
-    assert with_reminders(messages, ["Plan mode.", ""]) == told
-    assert with_reminders((), ["x"]) == () and with_reminders(messages, []) == messages
 
 
 REVIEWER = """---

@@ -47,6 +47,15 @@ class AgentDefinition(msgspec.Struct, frozen=True):
         return tool not in self.without and (self.tools is None or tool in self.tools)
 
 
+PLAN_MODE = (
+    "You are in plan mode: look, ask and plan. Changes to files are refused until the user ends plan mode; end with "
+    "the plan."
+)
+"""What the model is told with the first prompt of a session's plan mode, and again after a compaction."""
+
+PLAN_MODE_ENDED = "Plan mode is over: files may be changed again. Carry out what was planned."
+"""What it is told with the first prompt after that."""
+
 BUILTIN_AGENTS: Mapping[str, AgentDefinition] = {
     agent.name: agent
     for agent in (

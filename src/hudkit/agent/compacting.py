@@ -19,7 +19,7 @@ from hudkit.agent.records import Attachment, CompactionMarker, StoredCall, Store
 from hudkit.agent.request_builder import build_request
 from hudkit.agent.run_context import RunContext, joined_text
 from hudkit.agent.system_prompt import SystemPrompt
-from hudkit.agent.user_input import store_user_message
+from hudkit.agent.user_input import mode_words, store_user_message
 from hudkit.compose import shorten, visible
 from hudkit.context.compaction import summaries
 from hudkit.context.compaction.cut_point import cut_text, max_text_characters, tail_room
@@ -104,7 +104,8 @@ async def go_on(run: RunContext) -> bool:
     # Results that stand word for word behind the summary ask for an answer by themselves.
     results_wait = bool(tail) and tail[-1].finish == "tool-calls" and not tail[-1].aborted
     if output.proceed and (output.text or not results_wait):
-        store_user_message(run, [StoredText(run.new_id("prt"), output.text or GO_ON, synthetic=True)])
+        words = (*mode_words(run), output.text or GO_ON)
+        store_user_message(run, [StoredText(run.new_id("prt"), text, synthetic=True) for text in words])
     return output.proceed
 
 
@@ -116,9 +117,9 @@ async def _model_summary(
     model = await _model(run, agent)
     announced = CompactionContext(run.id, marker.auto, marker.overflow)
     output = await run.setup.hooks.run("session_compacting", announced, CompactionPrompt())
-    words = output.prompt
-    if words is None:
-        words = "\n\n".join([summaries.summary_prompt(""), *(text for text in output.context if text)])
+    # what other plugins want to be kept is asked for beside a prompt that one of them wrote
+    prompt = summaries.summary_prompt("") if output.prompt is None else output.prompt
+    words = "\n\n".join([prompt, *(text for text in output.context if text)])
     question = UserMessage((models.TextContent(words),))
 
     def head() -> StoredMessage:

@@ -407,8 +407,14 @@ class RunContext:
         )
         skills, _ = context_files.discover_skills(setup.workspace, environment.skills)
         self.tool_context.skills = skills
+        # a file that is named absolutely is the user's choice, wherever it is
+        patterns = self.settings.instructions
+        anywhere = [Path(pattern).expanduser() for pattern in patterns if pattern.startswith(("/", "~"))]
         instructions = system_prompt.collect_instructions(
-            setup.workspace, home=environment.home, extra=self.settings.instructions
+            setup.workspace,
+            home=environment.home,
+            extra=[pattern for pattern in patterns if not pattern.startswith(("/", "~"))],
+            user_extra=anywhere,
         )
         self.prompt = system_prompt.assemble_prompt(
             facts,

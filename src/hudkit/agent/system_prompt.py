@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from hudkit.agent.agent_definitions import AgentDefinition
 from hudkit.agent.context_files import MAX_FILE_BYTES, ContextFile, Skill, read_project_file, read_user_file
-from hudkit.agent.records import StoredMessage, StoredText
 from hudkit.agent.wildcard import matches_path
 from hudkit.agent.workspace import Workspace, list_files
 from hudkit.compose import shorten, visible
@@ -61,6 +59,20 @@ def collect_instructions(
 def instruction_blocks(instructions: Iterable[_InstructionFile]) -> tuple[str, ...]:
     """Return one block per file. A file that is not shown, or not all of it, says so."""
     return tuple(_block(file) for file in instructions)
+
+
+def nearby_instructions(workspace: Workspace, path: Path) -> tuple[str, ...]:
+    """Return the blocks of the instruction files in the directories between the working directory and a path.
+
+    Those of the root down to the working directory are in the prompt already. Empty for a path outside the project.
+    """
+    folder = path if path.is_dir() else path.parent
+    upward = [each for each in (folder, *folder.parents) if each.is_relative_to(workspace.root)]
+    in_prompt = set(_folders_down(workspace))
+    below = [each for each in upward if each not in in_prompt]
+    files = (_first_in(workspace, each) for each in reversed(below))
+    # who reads the file itself has its text
+    return tuple(_block(file) for file in files if file is not None and file.path != path)
 
 
 def _instruction_files(
@@ -267,24 +279,6 @@ def rejoin_blocks(header: str, blocks: Sequence[str]) -> list[str]:
     if len(filled) > 2 and filled[0] == header:
         return [header, "\n\n".join(filled[1:])]
     return filled
-
-
-def with_reminders(
-    messages: Sequence[StoredMessage], reminders: Iterable[str], *, id: str = "reminder"
-) -> tuple[StoredMessage, ...]:
-    """Return messages with reminders as synthetic parts of the last user message. What is stored does not change.
-
-    The ids of the parts are made of the message's: the same reminders give the same request.
-    """
-    texts = [text for text in reminders if text]
-    index = next((index for index in range(len(messages) - 1, -1, -1) if messages[index].role == "user"), -1)
-    if index < 0 or not texts:
-        return tuple(messages)
-    last = messages[index]
-    parts = tuple(
-        StoredText(f"{last.id}-{id}-{number}", text, synthetic=True) for number, text in enumerate(texts, 1)
-    )
-    return (*messages[:index], replace(last, parts=(*last.parts, *parts)), *messages[index + 1 :])
 
 
 def _cut_block(block: str) -> str:

@@ -46,6 +46,7 @@ from hudkit.agent.request_builder import build_request, gives_outputs_back
 from hudkit.agent.run_context import PluginTool, RunContext, SubTask, TaskArguments, joined_text
 from hudkit.agent.session_transcript import tool_part
 from hudkit.agent.spending import SpendingLimit
+from hudkit.agent.system_prompt import nearby_instructions
 from hudkit.agent.tools import RequiredPermission, Tool, ToolOutcome, grant_permitted, run_tool
 from hudkit.compose import shorten, visible
 from hudkit.context.budget import TOKENS_PER_CHARACTER
@@ -77,6 +78,9 @@ _ANOTHER_MAY_ANSWER = (QuotaExhausted, RateLimited, RefusedBySafety, Unreachable
 """Failures of a model behind which a fallback is asked, once it was asked again as often as may be."""
 
 _WINDOW_FULL = "the window is full, and another compaction would not help"
+
+_ENTERING_TOOLS = frozenset({"read", "write", "edit"})
+"""Tools that enter a directory: the instruction files in it come with their result."""
 
 _REFUSALS = 3
 """A call that was remarked on (`LoopSettings.repeats`) is refused twice; the third refusal ends the turn."""
@@ -394,6 +398,7 @@ async def _run_call(run: RunContext, message: StoredMessage, call: StoredCall) -
             # stored as running before it runs: after a kill, what may have had effects is known
             running = _store_call(run, message, replace(call, status="running", started=run.now()))
             outcome = await _run_within_limits(run, message, running, tool, checked, answered=answered)
+            outcome = await _with_instructions(run, running, outcome)
             failure, kind = "", ""
         except (StoreError, SessionError):
             raise
@@ -516,6 +521,28 @@ async def _run_within_limits(
     # above every tool's own limit: the last resort
     async with asyncio.timeout(rules.tool_seconds):
         return await run_tool(tool, arguments, context)
+
+
+async def _with_instructions(run: RunContext, call: StoredCall, outcome: ToolOutcome) -> ToolOutcome:
+    """Return the outcome with the instructions of directories that the call enters, where the window lacks them."""
+    if call.tool not in _ENTERING_TOOLS or not isinstance(path := call.arguments.get("path"), str):
+        return outcome
+    workspace = run.setup.workspace
+    target = workspace.resolve(path, writing=False)
+    if not target.inside:
+        return outcome
+    blocks = await asyncio.to_thread(nearby_instructions, workspace, target.real)
+    new = [block for block in blocks if not _stands_in_window(run, block)]
+    return replace(outcome, text="\n\n".join([outcome.text, *new])) if new else outcome
+
+
+def _stands_in_window(run: RunContext, block: str) -> bool:
+    return any(
+        block in part.output
+        for message in run.history.visible()
+        for part in message.parts
+        if isinstance(part, StoredCall) and not part.compacted
+    )
 
 
 async def _run_sub_agent(

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from msgspec.structs import replace
 
 from hudkit.agent import message_history
-from hudkit.agent.agent_definitions import AgentDefinition
+from hudkit.agent.agent_definitions import PLAN_MODE, PLAN_MODE_ENDED, AgentDefinition
 from hudkit.agent.events import PromptAccepted
 from hudkit.agent.file_text import decode_text
 from hudkit.agent.hooks import ChatPart, ModelCallContext, NewMessage
@@ -39,6 +39,7 @@ async def store_prompt(
     attached = [_read_attachment(run, file) for file in files]
     # hooks see names and types, not bytes: the bytes are put back behind them by the part's id
     stored = {part.id: part for part in attached if isinstance(part, Attachment)}
+    beside = (*beside, *mode_words(run))
     parts = [ChatPart("text", words, run.new_id("prt"), synthetic=True) for words in beside]
     parts += [ChatPart("text", text)] if text else []
     for part in attached:
@@ -49,6 +50,29 @@ async def store_prompt(
     hook_input = ModelCallContext(run.id, run.agent.name, run.model.name)
     hooked = await run.setup.hooks.run("chat_message", hook_input, NewMessage(parts))
     return store_user_parts(run, hooked.parts, stored)
+
+
+def mode_words(run: RunContext) -> tuple[str, ...]:
+    """Return what the model has to be told of plan mode with the next message: that it began, or that it is over.
+
+    Empty where it stands in the window already, and in a session without plan mode.
+    """
+    last_words = next(
+        (words for words in reversed(_synthetic_texts(run)) if words in (PLAN_MODE, PLAN_MODE_ENDED)), ""
+    )
+    if run.agent.name == "plan":
+        return () if last_words == PLAN_MODE else (PLAN_MODE,)
+    return (PLAN_MODE_ENDED,) if last_words == PLAN_MODE else ()
+
+
+def _synthetic_texts(run: RunContext) -> list[str]:
+    return [
+        part.text
+        for message in run.history.visible()
+        if message.role == "user"
+        for part in message.parts
+        if isinstance(part, StoredText) and part.synthetic
+    ]
 
 
 async def store_steering(run: RunContext, words: SteeringText) -> None:
