@@ -41,6 +41,19 @@ def is_server_url(place: object) -> bool:
     return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
 
 
+def shown_place(place: Path | str) -> str:
+    """Return what may be shown of a log's place: of a URL, user, host, port, database and schema, no password."""
+    if not isinstance(place, str) or not is_server_url(place):
+        return str(place)
+    rest, _, query = place.partition("://")[2].partition("#")[0].partition("?")
+    authority, _, database = rest.partition("/")
+    user, _, hosts = authority.rpartition("@")
+    name = user.partition(":")[0]
+    schemas = [pair for pair in query.split("&") if pair.startswith("schema=")]
+    suffix = f"?{schemas[-1]}" if schemas else ""
+    return f"postgresql://{name}{'@' if name else ''}{hosts}/{database}{suffix}"
+
+
 def data_directory() -> Path:
     """Return the user's data directory: `HUDKIT_DATA`, else the platform's."""
     override = os.environ.get("HUDKIT_DATA")

@@ -19,9 +19,11 @@ from hudkit.rooms.players import Improviser, PlayerRegistry, ScriptedPlayer
 from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
 from hudkit.rooms.world import IntervalRules, WorldRules
 from hudkit.rooms.world_log import WorldLog
+from postgres_server import Server
 
 CHILD = Path(__file__).with_name("runner_child.py")
 KILLS = Campaign("kills", quick=20, full=200)
+POSTGRES = Campaign("postgres", quick=10, full=200)
 
 
 def check(world_log: WorldLog) -> int:
@@ -56,7 +58,16 @@ def check(world_log: WorldLog) -> int:
 @KILLS
 @pytest.mark.slow
 def test_killed_at_many_points_a_world_resumes(tmp_path: Path) -> None:
-    path = tmp_path / "world.db"
+    kill_and_resume(tmp_path / "world.db", KILLS)
+
+
+@POSTGRES
+@pytest.mark.slow
+def test_killed_at_many_points_a_world_on_a_server_resumes(postgres: Server) -> None:
+    kill_and_resume(postgres.new_log(), POSTGRES)
+
+
+def kill_and_resume(path: Path | str, campaign: Campaign) -> None:
     tempo = IntervalRules(min_interval=0.01, max_interval=0.04, first=0.02, quiet=0.01, looping=0)
     world_log = WorldLog.create(path, name="killed", seed=3, rules=WorldRules(tempo=tempo))
     architect = Architect(world_log)
@@ -64,8 +75,8 @@ def test_killed_at_many_points_a_world_resumes(tmp_path: Path) -> None:
         model = ("improviser", "slow")[number % 2]
         architect.make_agent("persona", f"A{number}", "You keep bees.", model, rooms=(1,) if number else ())
     world_log.close()
-    chance, acknowledged, beats, lost = KILLS.chance(5), 0, 0, 0
-    for kill in range(10 * KILLS.rounds):
+    chance, acknowledged, beats, lost = campaign.chance(5), 0, 0, 0
+    for kill in range(10 * campaign.rounds):
         child = subprocess.Popen([sys.executable, str(CHILD), str(path)], stdout=subprocess.PIPE)
         assert child.stdout is not None
         seen = child.stdout.readline()  # it plays: kill it some events later, or a moment after these
@@ -84,7 +95,7 @@ def test_killed_at_many_points_a_world_resumes(tmp_path: Path) -> None:
                 assert list(world_log.log.verify()) == []
                 assert world_log.world.beats > beats
                 beats, lost = world_log.world.beats, check(world_log)
-            if kill + 1 >= KILLS.rounds and lost:
+            if kill + 1 >= campaign.rounds and lost:
                 break
     assert lost, "some were killed while they were thinking"
     with WorldLog.open(path) as world_log:

@@ -79,6 +79,7 @@ def world_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--world", metavar="NAME", help="the world's name or file (default: the one that changed last)"
     )
+    parser.add_argument("--db", dest="world", type=server_url, metavar="URL", help=WORLD_ON_SERVER)
 
 
 def file_argument(parser: argparse.ArgumentParser, name: str, help: str) -> None:
@@ -110,6 +111,21 @@ def _log_file(text: str) -> Path:
     if is_server_url(text):
         raise argparse.ArgumentTypeError(f"that is a log on a server. {FILE_ONLY}")
     return Path(text)
+
+
+WORLD_ON_SERVER = "the world on a PostgreSQL server: postgresql://…"
+"""What `--db` is for in every operation of `hudkit rooms`."""
+
+
+def server_url(text: str) -> str:
+    """Read the URL that an option takes and return it. Raises `ArgumentTypeError` for what is none."""
+    from hudkit.paths import is_server_url
+
+    if not is_server_url(text):
+        raise argparse.ArgumentTypeError(
+            "that is no postgresql:// URL; a file is named in the place of a world's name"
+        )
+    return text
 
 
 def whole_number(text: str) -> int:

@@ -26,11 +26,12 @@ from typing import Any
 import msgspec
 
 from hudkit.clock import unix_ms, uuid7
-from hudkit.errors import ConfigError, StoreError
+from hudkit.errors import ConfigError, StoreError, StoreMissing, StoreReadOnly
 from hudkit.log import Event, EventDraft, EventLog, Origin, Snapshot
 from hudkit.log.codec import encode_draft
 from hudkit.log.payloads import EventGap
 from hudkit.log.stores import open_log
+from hudkit.paths import is_server_url, shown_place
 from hudkit.rooms import world_events as e
 from hudkit.rooms.fold_log import apply_event, fold_logged_event
 from hudkit.rooms.prompts import check_prompts, load_prompts
@@ -192,7 +193,7 @@ class WorldLog:
         world_log = cls._opened(path, environment)
         if world_log.world.seq:
             world_log.close()
-            raise ConfigError(f"there is a world in {path}", hint="Open it, or name another file")
+            raise _world_is_there(path)
         all_prompts = {**load_prompts(), **(prompts or {})}
         plain_rules = msgspec.to_builtins(rules or WorldRules())
         with world_log.transaction(Origin.SYSTEM) as transaction:
@@ -203,11 +204,11 @@ class WorldLog:
 
     @classmethod
     def open(cls, path: str | PathLike[str], *, read_only: bool = False, **environment: Any) -> WorldLog:
-        """Open the world at `path` and return it; `read_only` where another process plays it.
+        """Open the world in a file or at a server's URL and return it; `read_only` where another process plays it.
 
         `environment` is that of `create`. Raises `ConfigError` where there is no world, and a `StoreError`.
         """
-        if not Path(path).exists():
+        if not _may_have_world(path):
             raise _no_world(path)
         world_log = cls._opened(path, environment, read_only=read_only)
         if not world_log.world.seq:
@@ -322,12 +323,28 @@ class WorldLog:
         copy = open_log(path)
         try:
             if copy.last_seq(WORLD_SESSION):
-                raise ConfigError(f"there is a world in {path}", hint="Fork into another file")
+                raise _world_is_there(path)
             for drafts in _fork_history(self.events(upto=end), self.world.name, end, name):
                 copy.append(WORLD_SESSION, drafts)
             return type(self)(copy, **{"clock": self.clock, "ids": self.ids, "secret": self.secret, **environment})
         except BaseException:
             copy.close()
+            raise
+
+    def found_elsewhere(self, path: str | PathLike[str]) -> WorldLog:
+        """Copy the whole world into a new log at `path`, all of it or nothing, and return that.
+
+        Raises `ConfigError` where there is a world, a `StoreError`.
+        """
+        log = open_log(path)
+        try:
+            if log.last_seq(WORLD_SESSION):
+                raise _world_is_there(path)
+            drafts = [EventDraft(entry.id, entry.timestamp, 0, entry.origin, event) for entry, event in self.events()]
+            log.append(WORLD_SESSION, drafts, expected=0)
+            return type(self)(log, clock=self.clock, ids=self.ids, secret=self.secret)
+        except BaseException:
+            log.close()
             raise
 
     def close(self) -> None:
@@ -379,9 +396,31 @@ class WorldLog:
         world.holes = holes
 
 
+def _may_have_world(path: str | PathLike[str]) -> bool:
+    """Return whether there is a file at `path`, or a log at a server's URL; nothing is made by looking."""
+    if not is_server_url(path):
+        return Path(path).exists()
+    try:
+        open_log(path, read_only=True).close()
+    except StoreMissing as error:
+        # Of a database that is not there, the error says how it is made.
+        if error.details.get("schema"):
+            return False
+        raise
+    except StoreReadOnly:  # to be brought to this release first
+        return True
+    return True
+
+
 def _no_world(path: str | PathLike[str]) -> ConfigError:
+    place = shown_place(os.fspath(path))
+    return ConfigError(f"there is no world in {place}", hint=f"Make one: hudkit rooms new {shlex.quote(place)}")
+
+
+def _world_is_there(path: str | PathLike[str] | None) -> ConfigError:
+    place = "" if path is None else shown_place(os.fspath(path))
     return ConfigError(
-        f"there is no world in {path}", hint=f"Make one: hudkit rooms new {shlex.quote(os.fspath(path))}"
+        f"there is a world in {place}", hint="Open it, or name another place (`?schema=NAME` on a server)"
     )
 
 

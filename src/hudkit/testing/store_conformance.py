@@ -331,6 +331,16 @@ class StoreConformance:
         assert list(log.verify()) == []
         log.close()
 
+    def test_what_is_redacted_while_somebody_reads_is_no_damage(self) -> None:
+        log = self.open_store()
+        log.append("s", note_drafts(700))
+        log.append("s", [make_draft(Redact(1), 701)])
+        reading = log.read("s", upto=700)
+        assert next(reading).payload is None
+        log.append("s", [make_draft(Redact(699), 702)])
+        assert [event.seq for event in reading if event.payload is None] == [699]
+        log.close()
+
     def test_redact_within_one_batch(self) -> None:
         log = self.open_store()
         events = log.append(

@@ -18,6 +18,7 @@ from hudkit.cli.rooms.worlds import path_of, plural, worlds_directory
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.stores.sqlite_files import DATABASE_SUFFIXES, companion_path
+from hudkit.paths import is_server_url, shown_place
 from hudkit.rooms import FIRST_WORLD
 from hudkit.rooms.cost_forecast import check_players
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, open_players
@@ -34,7 +35,9 @@ def run(args: argparse.Namespace) -> int:
         print(as_json(facts) if args.json else f"{len(written)} prompts written to {args.write_prompts}")
         return 0
     founding = read_world_file(args.file) if args.file is not None else island_world()
-    path = path_of(args.name or founding.name or FIRST_WORLD)
+    path = args.db or path_of(args.name or founding.name or FIRST_WORLD)
+    if args.db and args.name and not is_server_url(args.name):
+        founding = msgspec.structs.replace(founding, name=args.name)
     with create_world(
         path, founding, model=args.model, prompts=args.prompts, seed=args.seed, file=args.file
     ) as world_log:
@@ -47,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def create_world(
-    path: Path,
+    path: Path | str,
     founding: WorldFile,
     *,
     model: str | None = None,
@@ -55,7 +58,7 @@ def create_world(
     seed: int | None = None,
     file: Path | None = None,
 ) -> WorldLog:
-    """Make the world of a founding in a new file and return its log.
+    """Make the world of a founding in a new file, or on a server, and return its log.
 
     Raises `ConfigError` for a founding that cannot be; there is no file then.
     """
@@ -64,15 +67,18 @@ def create_world(
         founding = _thinking_with(founding, model)
     where = str(file) if file is not None else f"{FIRST_WORLD}.toml"
     texts = load_prompts(prompts)
-    check_free(path)
+    if isinstance(path, Path):
+        check_free(path)
     settings: dict[str, Any] = {
         "seed": founding.seed if seed is None else seed,
         "rules": founding.rules,
         "prompts": texts,
     }
-    with WorldLog.in_memory(**settings) as trial:
+    with WorldLog.in_memory(name=_name(founding, path), **settings) as trial:
         populate_world(trial, founding, where)
         check_room(trial.world)
+        if isinstance(path, str):  # a file that was begun is removed; on a server, nothing is begun
+            return trial.found_elsewhere(path)
     with removed_unless_finished(path):
         world_log = WorldLog.create(path, name=_name(founding, path), **settings)
         try:
@@ -83,7 +89,9 @@ def create_world(
     return world_log
 
 
-def _name(founding: WorldFile, path: Path) -> str:
+def _name(founding: WorldFile, path: Path | str) -> str:
+    if isinstance(path, str):
+        return founding.name or FIRST_WORLD
     return path.stem if founding.name in ("", FIRST_WORLD) else founding.name
 
 
@@ -108,17 +116,20 @@ def check_free(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def removed_unless_finished(path: Path) -> Iterator[None]:
+def removed_unless_finished(path: Path | str) -> Iterator[None]:
     """Yield to a block that makes a world; where it raises, the half-made file is removed."""
     try:
         yield
     except BaseException:
-        for suffix in DATABASE_SUFFIXES:
+        for suffix in DATABASE_SUFFIXES if isinstance(path, Path) else ():
+            assert isinstance(path, Path)
             companion_path(path, suffix).unlink(missing_ok=True)
         raise
 
 
-def print_created(world_log: WorldLog, path: Path, *, as_facts: bool, past: Mapping[str, Any] | None = None) -> None:
+def print_created(
+    world_log: WorldLog, path: Path | str, *, as_facts: bool, past: Mapping[str, Any] | None = None
+) -> None:
     """Print what was made: its agents, who thinks for them, its file and how to play it.
 
     With `as_facts` as JSON; `past` are the facts of a fork's origin.
@@ -126,7 +137,7 @@ def print_created(world_log: WorldLog, path: Path, *, as_facts: bool, past: Mapp
     world = world_log.world
     models = sorted({agent.model for agent in world.agents.values()})
     if as_facts:
-        facts = {"name": world.name, "file": str(path), "agents": len(world.agents), "events": world.seq}
+        facts = {"name": world.name, "file": shown_place(path), "agents": len(world.agents), "events": world.seq}
         print(as_json({"schema": SCHEMA, **facts, **(past or {}), "seed": world.seed, "models": models}))
         return
     names = ", ".join(agent.name for agent in world.agents.values() if agent.id <= 12)
@@ -137,6 +148,7 @@ def print_created(world_log: WorldLog, path: Path, *, as_facts: bool, past: Mapp
         print(visible(f"a fork of {past['forked_from']} at event {past['forked_at']:,}"))
     if thinks:
         print(visible(f"thinking: {thinks}"))
-    print(visible(f"file: {path}, {plural(world.seq, 'event')}"))
-    meant = path.stem if path.parent == worlds_directory() else str(path)
+    print(visible(f"file: {shown_place(path)}, {plural(world.seq, 'event')}"))
+    is_named = isinstance(path, Path) and path.parent == worlds_directory()
+    meant = path.stem if is_named and isinstance(path, Path) else shown_place(path)
     print(visible(f"play it: hudkit rooms serve --world {shlex.quote(meant)}"))

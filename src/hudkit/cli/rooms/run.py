@@ -8,6 +8,7 @@ import signal
 import sys
 from collections import Counter
 from contextlib import nullcontext, suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from hudkit.cli.rooms.worlds import known, open_world, path_of, picked, plural, 
 from hudkit.cli.styles import WORLD_STYLES, print_lines
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
+from hudkit.paths import shown_place
 from hudkit.rooms import FIRST_WORLD
 from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
@@ -69,7 +71,7 @@ def open_played_world(args: argparse.Namespace) -> WorldLog:
         print(f"hudkit rooms: a new world, {FIRST_WORLD}, in {path}", file=sys.stderr)
         world_log = create_world(path, island_world(), model=args.model)
     else:
-        world_log = open_world(picked(args.world))
+        world_log = _open_or_found(picked(args.world), args.model)
     architect = Architect(world_log, lambda: time_of(world_log.world))
     if args.model is not None:
         for agent in world_log.world.agents.values():
@@ -78,6 +80,17 @@ def open_played_world(args: argparse.Namespace) -> WorldLog:
     if args.resume:
         architect.resume()
     return world_log
+
+
+def _open_or_found(place: Path | str, model: str | None) -> WorldLog:
+    """Open a world; on a server that has none, make the one that comes with hudkit."""
+    try:
+        return open_world(place)
+    except ConfigError:
+        if isinstance(place, Path):
+            raise
+    print(f"hudkit rooms: a new world, {FIRST_WORLD}, in {shown_place(place)}", file=sys.stderr)
+    return create_world(place, island_world(), model=model)
 
 
 def model_quotas(args: argparse.Namespace) -> dict[str, ModelQuota]:

@@ -22,6 +22,7 @@ from hudkit.cli.styles import (
 )
 from hudkit.compose import shorten, visible
 from hudkit.errors import ConfigError
+from hudkit.paths import shown_place
 from hudkit.rooms.actions.agent_actions import knowledge_tokens
 from hudkit.rooms.hud import CachedRenderer, as_markdown, build_agent_hud
 from hudkit.rooms.world import AgentState, World
@@ -44,9 +45,9 @@ def run(args: argparse.Namespace) -> int:
         if args.agent is not None:
             _hud(world, agent_of(world, args.agent), now, args)
         elif args.json:
-            print(as_json({"schema": SCHEMA, "file": str(path), "now": now, **_facts(world)}))
+            print(as_json({"schema": SCHEMA, "file": shown_place(path), "now": now, **_facts(world)}))
         else:
-            _print_world(world, str(path), now)
+            _print_world(world, shown_place(path), now)
     return 1 if any(seq <= world.seq for seq in world_log.damaged) else 0
 
 

@@ -14,7 +14,7 @@ from hudkit.cli import complain
 from hudkit.cli.common import report_damage
 from hudkit.compose import visible
 from hudkit.errors import ConfigError, SequenceConflict
-from hudkit.paths import data_directory
+from hudkit.paths import data_directory, is_server_url
 from hudkit.rooms.scheduler.clocks import Clock, RealClock, WorldTime
 from hudkit.rooms.world import AgentState, World
 from hudkit.rooms.world_log import WorldLog
@@ -32,8 +32,13 @@ def worlds_directory() -> Path:
     return data_directory() / "worlds"
 
 
-def path_of(name: str) -> Path:
-    """Return the file of a world by its name, or as a path. Raises `ConfigError` for what can be neither."""
+def path_of(name: str) -> Path | str:
+    """Return the file of a world by its name, or as a path; a server's URL as it is.
+
+    Raises `ConfigError` for what can be none of these.
+    """
+    if is_server_url(name):
+        return name
     if "/" in name or name.endswith(".db"):
         return Path(name)
     if not _NAME.fullmatch(name):
@@ -47,8 +52,8 @@ def known() -> list[Path]:
     return sorted(paths, key=_changed, reverse=True)
 
 
-def picked(name: str | None) -> Path:
-    """Return the file of the world that is meant. Raises `ConfigError` where there is none."""
+def picked(name: str | None) -> Path | str:
+    """Return the file of the world that is meant, or its URL. Raises `ConfigError` where there is none."""
     there = known()
     if name is None:
         if not there:
@@ -57,7 +62,7 @@ def picked(name: str | None) -> Path:
             complain("rooms", f"the world {there[0].stem}; others with --world: {_some(there[1:])}")
         return there[0]
     path = path_of(name)
-    if not path.exists():
+    if isinstance(path, Path) and not path.exists():
         near = get_close_matches(name, [path.stem for path in there], 1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Make one: hudkit rooms new {shlex.quote(name)}"
         raise ConfigError(f"there is no world in {path}", hint=hint)
@@ -69,13 +74,14 @@ def reading(name: str | None) -> WorldLog:
     return open_world(picked(name), read_only=True)
 
 
-def open_world(path: Path, *, read_only: bool = False) -> WorldLog:
-    """Open the world in a file and return its log; say which events of it are damaged.
+def open_world(path: Path | str, *, read_only: bool = False) -> WorldLog:
+    """Open the world in a file or at a URL and return its log; say which events of it are damaged.
 
     The world is as it is without them. Raises what `WorldLog.open` raises.
     """
     world_log = WorldLog.open(path, read_only=read_only)
-    report_damage("rooms", world_log.damaged, command=f"hudkit repair --db {shlex.quote(str(path))}")
+    command = "pg_restore" if isinstance(path, str) else f"hudkit repair --db {shlex.quote(str(path))}"
+    report_damage("rooms", world_log.damaged, command=command)
     return world_log
 
 

@@ -485,6 +485,9 @@ def _verified_events(
                 if row.seq not in redacted:
                     row = row._replace(body=_unarchived_body(fetch, session_id, row.seq))
                 if row.body is None and row.seq not in redacted:
+                    # It may have been redacted since.
+                    redacted = _redacted_seqs(fetch, session_id)
+                if row.body is None and row.seq not in redacted:
                     raise damage_error(
                         Finding("payload", session_id, row.seq, f"event {row.seq}: {FINDING_MESSAGES['payload']}")
                     )

@@ -36,6 +36,7 @@ from hudkit.errors import (
     StoreUnreachable,
 )
 from hudkit.log import Finding
+from hudkit.paths import shown_place
 
 T = TypeVar("T")
 
@@ -80,16 +81,7 @@ def parse_address(url: str) -> PostgresAddress:
     if not _SCHEMA_NAME.fullmatch(schema) or schema.startswith("pg_"):
         message = f"{schema!a:.80} cannot be the schema of a log"
         raise StoreError(message, hint="Small letters, digits and `_`, and no digit in front")
-    return PostgresAddress({**_DEFAULTS, **parameters}, schema, _label(parameters, schema))
-
-
-def _label(parameters: dict[str, Any], schema: str) -> str:
-    """Return what may be shown: no password, and no parameter whose meaning is not known here."""
-    shown = {name: quote(str(parameters.get(name) or "")) for name in ("user", "host", "port", "dbname")}
-    user = f"{shown['user']}@" if shown["user"] else ""
-    port = f":{shown['port']}" if shown["port"] else ""
-    suffix = f"?schema={schema}" if schema != DEFAULT_SCHEMA else ""
-    return f"postgresql://{user}{shown['host']}{port}/{shown['dbname']}{suffix}"
+    return PostgresAddress({**_DEFAULTS, **parameters}, schema, shown_place(url))
 
 
 class PostgresServer:
@@ -153,7 +145,7 @@ class PostgresServer:
         try:
             # Our tables are named without their schema, and no other table can take the place of one.
             db.execute(
-                f"SET search_path = {self.address.schema}; SET lock_timeout = {round(self._timeout * 1000)};"
+                f"SET search_path = {self.address.schema}; SET lock_timeout = {max(1, round(self._timeout * 1000))};"
                 f"SET idle_in_transaction_session_timeout = {60_000};"
                 f"SET default_transaction_read_only = {'on' if self._read_only else 'off'};"
                 # What is acknowledged is on the disk, whatever the server's default; a stricter one stays.
@@ -169,7 +161,7 @@ class PostgresServer:
 # -- errors ----------------------------------------------------------------------------------------------------------
 
 _WRONG_PASSWORD = ("password authentication failed", "no password supplied", "authentication failed")
-_NO_ENTRY = ("pg_hba.conf", "permission denied", "is not permitted to log in", "role", "user name")
+_NO_ENTRY = ("pg_hba.conf", "permission denied", "is not permitted to log in", 'role "', "user name")
 
 
 def _is_final(error: psycopg.Error) -> bool:
@@ -185,7 +177,7 @@ def _names_no_database(text: str) -> bool:
 def translate_refusal(error: psycopg.Error, address: PostgresAddress) -> StoreError:
     """Return the error of ours for one of psycopg's: where it was, what was wrong, and what would be right."""
     place, text = address.label, _first_line(error)
-    if error.sqlstate is None:
+    if error.sqlstate is None and isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
         return _connection_error(text, place)
     for kinds, make in _KINDS:
         if isinstance(error, kinds):

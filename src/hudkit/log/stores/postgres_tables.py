@@ -92,7 +92,8 @@ def _prepare(db: psycopg.Connection, address: PostgresAddress, read_only: bool) 
     if version < len(POSTGRES_MIGRATIONS):
         if read_only and not version:
             hint = "It begins with the first event; the schema is the parameter `schema` of the address"
-            raise StoreMissing(f"{address.label}: there is no log in schema {address.schema}", hint=hint)
+            message = f"{address.label}: there is no log in schema {address.schema}"
+            raise StoreMissing(message, hint=hint, schema=address.schema)
         if read_only:
             raise StoreReadOnly(
                 f"{address.label} has schema version {version}; it must be brought to {len(POSTGRES_MIGRATIONS)}"

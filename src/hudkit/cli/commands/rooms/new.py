@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hudkit.cli.options import file_argument
+from hudkit.cli.options import WORLD_ON_SERVER, file_argument, server_url
 from hudkit.cli.parsing import CliCommand
 from hudkit.rooms import FIRST_WORLD, IMPROVISER_LABEL, MAX_SEED
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help=f"the world's name or file (default: {FIRST_WORLD})")
+    parser.add_argument("--db", type=server_url, metavar="URL", help=WORLD_ON_SERVER)
     file_argument(parser, "--file", "a TOML file that says who is there (default: the world that comes with hudkit)")
     parser.add_argument(
         "--prompts", type=Path, metavar="DIR", help="a folder of prompts to use instead of hudkit's own"
