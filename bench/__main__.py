@@ -10,6 +10,7 @@ from bench.figures import Skipped
 NAMES = (
     "start",
     "store",
+    "postgres",
     "compose",
     "markdown",
     "daemon",

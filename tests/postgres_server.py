@@ -70,7 +70,7 @@ class Server:
         )
         assert done.returncode == 0, f"{program}: {done.stderr}{self.log_text()}"
 
-    def create(self) -> None:
+    def create(self, *, fsync: bool = False) -> None:
         """Make the cluster: from the network with a password, over the socket without."""
         (self.folder / "password").write_text(self.password)
         if self.user:
@@ -83,7 +83,7 @@ class Server:
             "unix_socket_directories": f"'{self.folder}'",
             "max_connections": "60",
             # A kill of processes cannot tell; the loss of power is what the server's own tests are for.
-            "fsync": "off",
+            "fsync": "on" if fsync else "off",
             "shared_buffers": "32MB",
             "log_statement": "none",
         }
@@ -96,6 +96,21 @@ class Server:
     def stop(self, mode: str = "fast") -> None:
         """`immediate` kills every process of the server, as if it had crashed."""
         self.run("pg_ctl", "stop", "-w", "-t", "300", "-m", mode, "-D", str(self._data))
+
+    def processor_seconds(self) -> float:
+        """What the server's processes that are there now, and those that have ended, have computed so far."""
+        postmaster = (self._data / "postmaster.pid").read_text().split()[0]
+        ticks = 0
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text().rpartition(")")[2].split()
+            except OSError:  # it has just ended
+                continue
+            if stat.parent.name == postmaster:
+                ticks += sum(map(int, fields[11:15]))  # with those of its children that ended
+            elif fields[1] == postmaster:
+                ticks += sum(map(int, fields[11:13]))
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def log_text(self) -> str:
         log = self.folder / "log"
@@ -133,7 +148,7 @@ def _exists(name: str) -> bool:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
+def running_server(*, fsync: bool = False) -> Iterator[Server]:
     """A server until the block ends. Without its programs a test is skipped, and fails in CI."""
     found = programs()
     if found is None:
@@ -142,7 +157,7 @@ def running_server() -> Iterator[Server]:
         pytest.skip("PostgreSQL's server is not here (Debian: apt install postgresql)")
     server = Server(found)
     try:
-        server.create()
+        server.create(fsync=fsync)
         server.start()
         try:
             yield server

@@ -40,9 +40,9 @@ from waiting import PATIENCE
 pytestmark = pytest.mark.slow
 
 CHILD = Path(__file__).with_name("writer_child.py")
-KILLS = Campaign("postgres", quick=20, full=500)
+KILLS = Campaign("postgres", quick=20, full=200)
 CRASHES = Campaign("postgres", quick=2, full=20)
-STEPS = Campaign("postgres", quick=12, full=200)
+STEPS = Campaign("postgres", quick=12, full=100)
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ digest of all before it, so no other writer's event can be taken for it. So each
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -48,12 +49,11 @@ _SCAN_ROWS = 2000
 
 _AppendAnswer = tuple[Event, ...] | StoreError
 
-_INSERTED = ("seq", "id", "turn", "timestamp", "type", "v", "origin", "body", "digest", "link")
 _ARRAYS = ", ".join(
     f"%s::{kind}[]"
-    for kind in ("bigint", "text", "bigint", "bigint", "text", "bigint", "text", "bytea", "bytea", "bytea")
+    for kind in ("text", "bigint", "text", "bigint", "bigint", "text", "bigint", "text", "bytea", "bytea", "bytea")
 )
-_INSERT = f"INSERT INTO events (session_id, {', '.join(_INSERTED)}) SELECT %s, r.* FROM unnest({_ARRAYS}) AS r"
+_INSERT = f"INSERT INTO events ({COLUMNS}) SELECT r.* FROM unnest({_ARRAYS}) AS r"
 _MOVE_HEAD = "UPDATE heads SET seq = %s, link = %s, appended = nextval('appends') WHERE session_id = %s"
 _MOVED = f"WITH moved AS ({_MOVE_HEAD} AND seq = %s AND link = %s RETURNING 1)"
 _APPEND = f"{_MOVED} {_INSERT} WHERE EXISTS (SELECT FROM moved)"
@@ -172,36 +172,33 @@ class PostgresLog:
     def _append_locked(self, db: psycopg.Connection, commit: _Commit) -> list[_AppendAnswer]:
         """Append batches behind the ends that the log has, with these locked, in one transaction."""
         answers: list[_AppendAnswer] = []
+        rows: list[EventRow] = []
         moved: dict[str, ChainHead] = {}
+        erased: list[tuple[str, int]] = []
         with _transaction(db):
             sessions = sorted({batch.session_id for batch in commit.batches if is_id(batch.session_id)})
-            heads, is_new = _locked_heads(db, sessions)
+            heads, new = _locked_heads(db, sessions)
             if commit.last_sent is not None and _is_stored(db, commit.last_sent):
                 return commit.answers
-            last: EventRow | None = None
             for batch in commit.batches:
                 session_id = batch.session_id
                 try:
                     head = moved.get(session_id) or heads.get(session_id) or ChainHead(0, GENESIS)
-                    prepared = prepare_batch(batch, head, lambda seq, of=session_id: _type_at(db, of, seq))  # type: ignore[misc]
+                    prepared = prepare_batch(batch, head, partial(_type_at, db, rows, session_id))
                 except StoreError as error:
                     answers.append(error)
                     continue
                 answers.append(prepared.events)
-                if not prepared.rows:
-                    continue
-                last = prepared.rows[-1]
-                db.execute(_INSERT, _insert_arguments(prepared.rows))
-                if session_id in is_new:
-                    is_new.discard(session_id)
-                    _insert_head(db, last, had_events=session_id in heads)
-                else:
-                    db.execute(_MOVE_HEAD, (last.seq, last.link, session_id))
-                for target in prepared.erased:
+                if prepared.rows:
+                    rows += prepared.rows
+                    moved.pop(session_id, None)  # the one that was appended to last comes last
+                    moved[session_id] = ChainHead(prepared.rows[-1].seq, prepared.rows[-1].link)
+                    erased += [(session_id, target) for target in prepared.erased]
+            if rows:
+                _insert_rows(db, rows, [(id_, id_ in heads) for id_ in new], moved)
+                for session_id, target in erased:
                     _erase_body(db, session_id, target)
-                moved[session_id] = ChainHead(last.seq, last.link)
-            if last is not None:
-                commit.sending(answers, last)
+                commit.sending(answers, rows[-1])
         for session_id, head in moved.items():
             self._remember(session_id, head)
         return answers
@@ -383,10 +380,23 @@ def _int64(number: int) -> int:
     return max(-1, min(number, _LAST))
 
 
-def _insert_arguments(rows: Sequence[EventRow]) -> tuple[Any, ...]:
-    """Return the arguments of `_INSERT`: the session, and a list for each column."""
-    columns = zip(*(row[1:] for row in rows), strict=True)
-    return (rows[0].session_id, *map(list, columns))
+def _insert_arguments(rows: Sequence[EventRow]) -> list[list[Any]]:
+    """Return the arguments of `_INSERT`: a list for each column."""
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _insert_rows(
+    db: psycopg.Connection, rows: Sequence[EventRow], new: Sequence[tuple[str, bool]], moved: Mapping[str, ChainHead]
+) -> None:
+    """Insert rows and move the heads of their sessions; `new` are those that have no head, each with whether it has
+    events."""
+    db.execute(_INSERT, _insert_arguments(rows))
+    had_events = dict(new)
+    for session_id in dict.fromkeys(row.session_id for row in rows):
+        if session_id in had_events:
+            _insert_head(db, session_id, moved[session_id], had_events=had_events[session_id])
+    # In this order: the last one is at the end of `heads`.
+    db.cursor().executemany(_MOVE_HEAD, [(head.seq, head.link, session_id) for session_id, head in moved.items()])
 
 
 def _locked_heads(db: psycopg.Connection, sessions: Sequence[str]) -> tuple[dict[str, ChainHead], set[str]]:
@@ -409,7 +419,7 @@ def _locked_heads(db: psycopg.Connection, sessions: Sequence[str]) -> tuple[dict
     return ends, set(sessions) - by_head.keys()
 
 
-def _insert_head(db: psycopg.Connection, last: EventRow, *, had_events: bool) -> None:
+def _insert_head(db: psycopg.Connection, session_id: str, head: ChainHead, *, had_events: bool) -> None:
     """Insert the head of a new session, under the next number: `UniqueViolation` where another writer just did.
 
     One that had events before had a head, too, which somebody deleted: it takes the number that is free.
@@ -424,7 +434,7 @@ def _insert_head(db: psycopg.Connection, last: EventRow, *, had_events: bool) ->
     db.execute(
         f"WITH counted AS ({number}) INSERT INTO heads (key, session_id, seq, link, appended)"
         " SELECT sessions, %s, %s, %s, nextval('appends') FROM counted",
-        (last.session_id, last.seq, last.link),
+        (session_id, head.seq, head.link),
     )
 
 
@@ -433,10 +443,14 @@ def _is_stored(db: psycopg.Connection, row: EventRow) -> bool:
     return db.execute(sql, (row.session_id, row.seq, row.link)).fetchone() is not None
 
 
-def _type_at(db: psycopg.Connection, session_id: str, seq: int) -> str | None:
+def _type_at(db: psycopg.Connection, rows: Sequence[EventRow], session_id: str, seq: int) -> str | None:
+    """Return the type of an event; `rows` are about to be inserted."""
+    for row in rows:
+        if (row.session_id, row.seq) == (session_id, seq):
+            return row.type
     sql = "SELECT type FROM events WHERE session_id = %s AND seq = %s"
-    row = db.execute(sql, (session_id, _int64(seq))).fetchone()
-    return None if row is None else str(row[0])
+    stored = db.execute(sql, (session_id, _int64(seq))).fetchone()
+    return None if stored is None else str(stored[0])
 
 
 def _erase_body(db: psycopg.Connection, session_id: str, seq: int) -> None:
