@@ -34,6 +34,7 @@ from hudkit.rooms.players import IMPROVISER_MODEL, PlayerRegistry, open_players
 from hudkit.rooms.players.recorded_answers import ReplayingPlayers, failures_in, recorded_answers
 from hudkit.rooms.scheduler import RealClock, SimulatedClock, WorldRunner
 from hudkit.rooms.scheduler.heartbeat import ENDED, LOST
+from hudkit.rooms.world import World
 from hudkit.rooms.world_file import numbers_by_name, populate_world
 from hudkit.rooms.world_log import WorldLog
 
@@ -291,6 +292,30 @@ class _RunInProgress:
             if self.stop.is_set():
                 runner.stop()
                 return
+
+
+def needs_no_time(world: World) -> bool:
+    """Return whether nobody in a world needs time to answer: then its time may be simulated."""
+    return {agent.model for agent in world.agents.values() if not agent.retired} <= {IMPROVISER_MODEL}
+
+
+async def play_on(world_log: WorldLog, record: WorldLog, beats: int) -> int:
+    """Play a world for some beats; what `record` has an answer to is not asked. Return how often that was so."""
+    players = ReplayingPlayers(open_players(), recorded_answers(record.events(), (LOST, ENDED)))
+    if world_log.world.paused is not None:
+        return 0
+    clock = SimulatedClock(world_log.world.now) if needs_no_time(world_log.world) else RealClock()
+    runner = WorldRunner(world_log, players, clock=clock)
+
+    def watch(_: object) -> None:
+        world = world_log.world
+        if world.paused is not None or all(agent.retired for agent in world.agents.values()):
+            runner.stop()
+
+    world_log.watchers.append(watch)
+    await runner.run(beats=beats)
+    world_log.watchers.remove(watch)
+    return players.replayed
 
 
 class _StandingClock(SimulatedClock):

@@ -153,6 +153,10 @@ class ModelPlayer:
         """Call the model once and return its reply; see `Player.reply`."""
         return await self._ask(prompt, (prompt.hud.text[prompt.hud.stable :],))
 
+    async def answer_aside(self, prompt: BeatPrompt, question: str) -> BeatReply:
+        """Ask something besides a beat, behind the HUD of `prompt`, and return the answer as it is."""
+        return await self._ask(prompt, (prompt.hud.text[prompt.hud.stable :], question))
+
     async def _ask(self, prompt: BeatPrompt, texts: tuple[str, ...]) -> BeatReply:
         message = UserMessage(tuple(TextContent(text) for text in texts))
         # What an agent says of itself goes before the player's own settings.

@@ -22,6 +22,8 @@ OPERATIONS: Mapping[str, str] = {
     "prompts": "the agents' instructions: list them, write them to files, read them back",
     "replay": "compose every HUD of a world again, and compare it with what was seen",
     "fork": "create a world with the past of another one, up to an event",
+    "interview": "ask one agent something aside; the world never knows",
+    "rerun": "play a world's recorded answers again with something changed, and see where it parts",
     "experiment": "play a world with many seeds in several variants, and compare what came out",
     "export": "what happened, as a transcript to read or as JSON lines",
 }
