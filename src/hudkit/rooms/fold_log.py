@@ -73,6 +73,8 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             world.cost += event.cost
         case e.ActionApplied(agent=id, action=action):
             _add_recent_action(world, world.agents[id], RecentAction(now, action))
+            if "result" in action:  # of a tool: only there does its agent read it
+                world.agents[id].changed_seq = seq
         case e.ActionRefused(agent=id, action=action, why=why):
             _add_recent_action(world, world.agents[id], RecentAction(now, action, why))
             # By itself it is worth no beat: the agent reads it when there is something to answer.

@@ -118,6 +118,8 @@ class WorldRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: WordRules = WordRules()
     tokens: TokenRules = TokenRules()
     caps: CapRules = CapRules()
+    tools: dict[Annotated[str, Meta(pattern=r"^\w{1,40}$")], Annotated[str, Meta(max_length=400)]] = {}
+    """Actions of the world's own, which a game master carries out: by name, what each does and takes."""
 
 
 # -- state ---------------------------------------------------------------------------------------------------------

@@ -132,6 +132,11 @@ class Transaction:
         """Say something to one agent in its next HUD, once, and in no log; see `WorldLog.whispers`."""
         self.whispers.append((agent, text))
 
+    @property
+    def use_tool(self) -> Callable[[World, int, str, Mapping[str, Any]], str] | None:
+        """Return what carries out the tools of the world's rules; `None`: nobody does."""
+        return self._world_log.use_tool
+
     def secret(self) -> str:
         """Return 192 new random bits, in hexadecimal digits."""
         return self._world_log.secret()
@@ -161,6 +166,8 @@ class WorldLog:
         self.whispers: dict[int, list[str]] = {}
         """What an agent is told in its next HUD and nowhere else, such as a key that was made for it. In memory only:
         after a restart it is gone, and the key has to be made anew."""
+        self.use_tool: Callable[[World, int, str, Mapping[str, Any]], str] | None = None
+        """Carries out the tools of the world's rules; set by `game_master.attach_game_master`."""
         self.watchers: list[Callable[[WorldEvent | None], None]] = []
         """Called with each event that is appended here, and with `None` where the world changed in another way: it
         was read again, or another process wrote."""

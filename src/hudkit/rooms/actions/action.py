@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -30,6 +30,10 @@ class ActionArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 A = TypeVar("A", bound=ActionArguments)
 
 
+UseTool: TypeAlias = Callable[[World, int, str, Mapping[str, Any]], str]
+"""Carries out a tool for an agent: the world, the agent, the tool's name, its arguments; returns what it came to."""
+
+
 class ActionContext:
     """Who acts, when, and what comes of it.
 
@@ -46,6 +50,8 @@ class ActionContext:
         self.now = max(now, world.now)
         self.secret = secret
         self.effects: list[e.WorldEvent] = []
+        self.use_tool: UseTool | None = None
+        """Carries out the tools of the world's rules; `None`: nobody does."""
         self.effects_if_refused: list[e.WorldEvent] = []
         """Effects of an action that was refused: a wrong key counts."""
         self.whispers: list[tuple[int, str]] = []

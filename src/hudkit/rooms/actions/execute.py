@@ -24,6 +24,8 @@ from hudkit.rooms.world_log import Transaction
 
 # What an agent sees of an action among its recent ones is cut to these, so that one action cannot fill its HUD.
 _MAX_VALUE_CHARACTERS = 160
+_MAX_RESULT_CHARACTERS = 800
+"""Of what a tool came to."""
 _MAX_FIELDS = 12
 _MAX_FIELD_NAME_CHARACTERS = 40
 
@@ -51,6 +53,7 @@ def execute_reply(
     """
     context = ActionContext(world, agent_id, now, transaction.secret)
     context.beat = number
+    context.use_tool = transaction.use_tool
     if world.agents[agent_id].retired:
         _refuse(transaction, context, number, {}, "you were retired")
         return
@@ -121,7 +124,12 @@ def _choices(kind: type[msgspec.Struct], error: str) -> str:
 def _execute(transaction: Transaction, context: ActionContext, number: int, raw: Mapping[str, Any]) -> None:
     """Evaluate one action and append what came of it."""
     raw = _without_secrets(raw)
+    tool = raw.get("type")
     try:
+        if isinstance(tool, str) and tool in context.world.rules.tools:
+            context.begin_action()
+            _append(transaction, context, e.ActionApplied(context.actor, number, _tool_action(context, tool, raw)))
+            return
         evaluate_action(context, raw)
     except OperationError as refusal:
         # A guess at a key counts although nothing else of it happened.
@@ -136,6 +144,15 @@ def _execute(transaction: Transaction, context: ActionContext, number: int, raw:
         _append(transaction, context, effect)
     for agent, text in context.whispers:
         transaction.whisper(agent, text)
+
+
+def _tool_action(context: ActionContext, tool: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Let the world's game master carry out a tool; return the action with its result. Raises `OperationError`."""
+    if context.use_tool is None:
+        raise OperationError(f"nobody carries out {tool!r} now")
+    arguments = {key: value for key, value in raw.items() if key != "type"}
+    result = context.use_tool(context.world, context.actor, tool, arguments)
+    return {**_as_recent_action(raw), "result": shorten(result, _MAX_RESULT_CHARACTERS)}
 
 
 def _refuse(transaction: Transaction, context: ActionContext, number: int, action: dict[str, Any], why: str) -> None:

@@ -158,8 +158,9 @@ def _shared_prefix(facts: BeatFacts, *, examples: bool) -> _SharedPrefix:
 
     def make() -> _SharedPrefix:
         prompts = _filled_prompts(world.prompts, world.rules)
+        tools = world.rules.tools
         system_fields = {"directives": "\n\n".join(prompts[name] for name in DIRECTIVES)}
-        plain = {"system": system_fields, "meta": _meta_fields(prompts, agent, examples)}
+        plain = {"system": system_fields, "meta": _meta_fields(prompts, agent, tools, examples)}
         system, meta = notation.system(plain["system"]), notation.meta(plain["meta"])
         sections = HudSection("system", renderer.count(system)), HudSection("meta", renderer.count(meta))
         text = system + meta
@@ -176,7 +177,9 @@ def _filled_prompts(prompts: Mapping[str, str], rules: WorldRules) -> dict[str, 
     return {name: fill_placeholders(text, rules).strip() for name, text in {**load_prompts(), **prompts}.items()}
 
 
-def _meta_fields(prompts: Mapping[str, str], agent: AgentState, examples: bool) -> dict[str, Any]:
+def _meta_fields(
+    prompts: Mapping[str, str], agent: AgentState, tools: Mapping[str, str], examples: bool
+) -> dict[str, Any]:
     """Return how to read the HUD and answer it.
 
     Without `examples`, the recommended layout of knowledge and the example of an answer are left out.
@@ -193,6 +196,11 @@ def _meta_fields(prompts: Mapping[str, str], agent: AgentState, examples: bool) 
         for category in read_actions(prompts["actions"])
         if category.name != GATED_CATEGORY or agent.can_create
     }
+    if tools:
+        meta["available_actions"]["tools"] = {
+            "_description": "What only this world has; the result is among your recent actions, in your next HUD",
+            "actions": [{"type": name, "arguments": what} for name, what in tools.items()],
+        }
     answer = agent.output_format
     meta["response_format"] = {
         "type": answer,
