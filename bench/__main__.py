@@ -26,6 +26,7 @@ NAMES = (
     "recorder_fresh",
     "conformance_kit",
     "beam",
+    "wrong_rules",
     "retrieval",
     "llama",
     "real_model",

@@ -17,9 +17,9 @@ from bench.figures import Figure
 from hudkit import Hud
 from hudkit.sections.state import HudState
 
-TITLE = "A fresh set of 152 messages and 60 short talks: what is missed, what is wrong, what is dead and stands"
+TITLE = "A fresh set of single messages and 60 short talks: what is missed, what is wrong, what is dead and stands"
 
-_PLACE = Path(__file__).parent / "recorder" / os.environ.get("FRESH", "fresh_second")
+_PLACE = Path(__file__).parent / "recorder" / os.environ.get("FRESH", "fresh_third")
 _KINDS = {"constraints": "constraint", "preferences": "preference", "decisions": "decision", "notes": "note"}
 _MISSED, _FALSE, _DEAD = 0.2, 0.05, 0.05
 

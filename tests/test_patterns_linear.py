@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 import hudkit
+from hudkit.ingest.extraction import KnownStatements, count_tests, extract
 from hudkit.lazy import lazy_pattern
 
 PATTERNS = (re.Pattern, type(lazy_pattern("")))
@@ -72,14 +74,14 @@ def _within(value: object, depth: int = 0) -> Iterator[re.Pattern[str]]:
 
 
 def seconds(pattern: re.Pattern[str], text: str, anywhere: bool) -> float:
-    begin = time.perf_counter()
+    begin = time.thread_time()
     if anywhere:
         for _match in pattern.finditer(text):
             pass
     else:
         pattern.match(text)
         pattern.fullmatch(text)
-    return time.perf_counter() - begin
+    return time.thread_time() - begin
 
 
 def grows_faster_than_its_text(pattern: re.Pattern[str], run: str, anywhere: bool) -> bool:
@@ -116,6 +118,81 @@ def test_every_pattern_is_linear(name: str) -> None:
         and all(grows_faster_than_its_text(pattern, run, anywhere) for _ in range(3))
     ]
     assert not steep
+
+
+LONGEST = {
+    "hudkit.ingest.extraction.tool_outputs": 400,  # a longer line is passed over
+    "hudkit.ingest.extraction.extractor": 240,  # a longer sentence takes nothing back
+    "hudkit.ingest.extraction.decisions": 600,  # a longer run of characters without an end is no sentence
+    "hudkit.ingest.extraction.values": 600,
+}
+"""Characters of the longest text that the patterns of a module are given: those need not be linear, but quick."""
+
+SAID = ("Nothing of this says a thing that holds.", "Never push to main. You may push to main now. Port 80 is free.")
+STANDING = KnownStatements(
+    rules=("never push to main", "keep it small"),
+    decisions=("Let's use Redis",),
+    preferences=("short answers",),
+    facts=("The port is 8080",),
+)
+
+
+def caches_of_patterns() -> dict[tuple[str, str], Any]:
+    """The functions that compile patterns when a first message is read, by module and name."""
+    caches = {}
+    for name in module_names():
+        if name.startswith("hudkit.ingest"):
+            for variable, value in vars(importlib.import_module(name)).items():
+                made_of = str(getattr(value, "__annotations__", {}).get("return", ""))
+                if hasattr(value, "cache_info") and "Pattern" in made_of and value.__module__ == name:
+                    caches[name, variable] = value
+    return caches
+
+
+@pytest.fixture(scope="module")
+def late_patterns() -> dict[tuple[str, str], re.Pattern[str]]:
+    """Every pattern that is compiled while messages are read, by the module that compiles it and its text."""
+    caches = caches_of_patterns()
+    for cache in caches.values():
+        cache.cache_clear()
+    compiled: dict[tuple[str, str], re.Pattern[str]] = {}
+    compile_as_ever = re.compile
+
+    def compile_and_keep(pattern, flags=0):
+        made = compile_as_ever(pattern, flags)
+        if isinstance(made.pattern, str):
+            compiled[sys._getframe(1).f_globals["__name__"], made.pattern] = made
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(re, "compile", compile_and_keep)
+        for said in SAID:
+            extract(said, STANDING)
+            extract(said, STANDING, by_agent=True)
+        count_tests("pytest -q", "nothing that a runner prints")
+    # a cache that nothing was asked of would hide its patterns from this test
+    assert {name for name, cache in caches.items() if not cache.cache_info().misses} == set()
+    return compiled
+
+
+@pytest.mark.slow
+def test_every_pattern_that_is_compiled_late_is_linear(late_patterns) -> None:
+    assert len(late_patterns) > 200
+    steep = [
+        (module, text[:80], run)
+        for (module, text), pattern in late_patterns.items()
+        for run in RUNS
+        # a busy machine may make one measure wrong, not three
+        if all(takes_long(module, pattern, run) for _ in range(3))
+    ]
+    assert not steep, steep
+
+
+def takes_long(module: str, pattern: re.Pattern[str], run: str) -> bool:
+    """Whether a pattern is slow for the longest text that it is given, or grows faster than any text."""
+    if module in LONGEST:
+        return seconds(pattern, run * (LONGEST[module] // len(run)), True) > CLEAR
+    return is_suspect(pattern, run, True) and grows_faster_than_its_text(pattern, run, True)
 
 
 @pytest.mark.parametrize("pattern", [r"a+b", r"\s+x", r"(?:a|b)*c", r"\w+=\w"])

@@ -82,6 +82,10 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ("order", r"^(?:please )?treat \S.* as \S.*"),
     ("condition", r"^(?:when|if) in doubt,? \S.*"),
     ("habit", r"^we (?:never|always) (?!\w+ed\b|(?:had|have|got|get|saw|see|know|knew|think|thought|find|found|run|hit|need|requeue)\b)\w+ .*\b(?:without|before|after|on|in|to|with|at|for)\b \S.*"),
+    ("universal", rf"^{_ORDER} everything (?!(?:that|you|again|from|we|i)\b)(?:at|in|with|as|to|through|via|by|under|into) \S.*"),
+    ("quantity", r"^(?:at least |at most |exactly |only )?(?:\d+|one|two|three|four|five|ten) [\w-]+(?: [\w-]+)? (?:per|for (?:each|every)) [\w-]+(?: [\w-]+){0,2}$"),
+    ("quantity", r"^(?:timeouts?|limits?|sizes?|prices?|rates?|retries|budgets?|margins?|indent(?:ation)?): (?:\d|one|two|three|four|five|ten)\S* \S.*"),
+    ("requirement", r"^we (?:aim|strive) (?:for|at|to have) [^;]*\b(?:below|under|above|within|at (?:most|least))\b[^;]*\d.*"),
     ("priority", r"^[^,;]{3,40} first, [^,;]{3,40} (?:second|then|last|after(?:wards)?)(?:,.*)?$"),
     ("advice", rf"^{_KIND} (?:should|ought to|need to|needs to) (?!(?:be (?:a|an|the|there|able|possible|fine|ok|done|ready|fixed|easy|in)\b|have been|work now|probably))\w+ \S.*"),
     ("advice", r"^prefer (?!not\b|it\b|that\b)\S+(?: \S+)*"),
@@ -109,14 +113,22 @@ _COMPLAINS = re.compile(
 )
 
 
+_ENDS_IN_PERSON = re.compile(
+    r"(?i)^(?!.*\b(?:ask|tell|never|don't|do not|always)\b).* (?:to|by|from|with|for|at) (?:her|him|them)$"
+)
+"""Half a sentence: who is meant stands elsewhere."""
+
+
 def form_of(clause: str) -> str:
     """Return the form of a clause that holds for more than the moment; empty where it has none."""
     words = clause.strip().rstrip(".! ")
     if len(words.split()) > _MAX_WORDS or len(words.split()) < 3:
         return ""
+    if _ENDS_IN_PERSON.search(words):
+        return ""
     for form, pattern in _patterns():
         if pattern.match(words):
-            checked = words if form in ("custom", "advice", "habit") else ""
+            checked = words if form in ("custom", "advice", "habit", "quantity") else ""
             return "" if checked and (_MOMENT.search(checked) or _COMPLAINS.search(checked)) else form
     return ""
 

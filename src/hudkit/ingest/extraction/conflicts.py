@@ -103,7 +103,7 @@ def ended_by(text: str, sentence: str, section: str, standing: Sequence[Statemen
     values, subject = values_by_kind(text), about(text)
     changes = bool(_CHANGE.search(sentence))
     others = [statement for statement in standing if statement.text != text]
-    rejected = _rejected(text, others)
+    rejected = rejected_by(text, others)
     if rejected is not None:
         return (rejected,)
     # "Never touch part 7" and "never touch part 8" are two rules: they assign nothing.
@@ -117,12 +117,14 @@ def ended_by(text: str, sentence: str, section: str, standing: Sequence[Statemen
     return _opposite(text, subject, section, others, changes=changes)
 
 
-def _rejected(text: str, standing: Sequence[Statement]) -> Statement | None:
-    """The standing statement for what a text turns down: "light theme instead of dark" ends "a dark theme"."""
+def rejected_by(text: str, standing: Sequence[Statement]) -> Statement | None:
+    """Return the standing statement for what a text turns down: "light theme instead of dark" ends "a dark theme"."""
     match = _INSTEAD_OF.search(text)
     if match is None:
         return None
     old, chosen = word_stems(match["old"]), word_stems(text[: match.start()])
+    if not old:
+        return _placed_elsewhere(match["old"], chosen, standing)
     for statement in reversed(standing):
         theirs = word_stems(statement.text)
         if (
@@ -134,6 +136,46 @@ def _rejected(text: str, standing: Sequence[Statement]) -> Statement | None:
             return statement
     return None
 
+
+def _placed_elsewhere(old: str, chosen: frozenset[str], standing: Sequence[Statement]) -> Statement | None:
+    """The standing statement that has the place which is turned down: of "behind the line, not above it" the "above"."""
+    places = frozenset(old.casefold().split()) - {"it", "that", "this", "them", "the", "and"}
+    for statement in reversed(standing):
+        theirs = frozenset(statement.text.casefold().split())
+        if places and places <= theirs and len(chosen & word_stems(statement.text)) >= _MIN_COMMON:
+            return statement
+    return None
+
+
+_MIN_COMMON = 2
+"""Stems that two statements have in common where only the place is different."""
+
+
+def objected_to(sentence: str, standing: Sequence[Statement]) -> tuple[Statement, str, str] | None:
+    """Return the one standing statement that has what a sentence begins to speak against, that name, and what is said
+    behind it: of "Rope is taken, call it belay" the statement with "rope", "Rope", and "call it belay"."""
+    match = _OBJECTS.match(sentence)
+    if match is None:
+        return None
+    old, values = word_stems(match["old"]), values_by_kind(match["old"])
+    named = [
+        statement
+        for statement in standing
+        if (old and old <= word_stems(statement.text))
+        or (values and all(values_by_kind(statement.text).get(kind) == amounts for kind, amounts in values.items()))
+    ]
+    return (named[0], match["old"], match["rest"].strip(" .!,;:–-")) if len(named) == 1 else None
+
+
+def is_objection(text: str) -> bool:
+    """Return whether a text speaks against something that it names first: "rope is taken"."""
+    return _OBJECTS.match(text) is not None
+
+
+_OBJECTS = re.compile(
+    r"(?i)^(?:(?:hm+|no|sorry|ok(?:ay)?|oh|well|so|but)[,.]? )*(?:the )?(?P<old>[\w.+#/-]+(?: [\w.+#/-]+){0,3}?)(?:['’]s| is| are| was) (?:out|gone|taken|dead|history|(?:a |the wrong )?mistake|overkill|no good|useless|not an option|off the table|too (?!many\b)[\w-]+|(?:not|no longer) (?:available|possible|supported|allowed|needed))\b(?P<rest>.*)$"
+)
+"""How somebody speaks against what was chosen before, by its name."""
 
 _INSTEAD_OF = re.compile(
     r"(?i)\b(?:instead of|rather than|in place of|, not|and not|never) (?P<old>[\w +.#-]{2,40}?)(?:$|[,;.]| (?:please|because|since|anymore|any more)\b)"

@@ -22,6 +22,7 @@ from functools import cache
 
 import msgspec
 
+from hudkit.ingest.extraction.conflicts import is_objection
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
 from hudkit.ingest.extraction.prose import Sentence, overlap, subject_stems
 
@@ -83,7 +84,7 @@ _ANNOUNCED: tuple[str, ...] = (
     r"^(?P<what>[^,]+?) (?:sounds|looks|seems|feels|is) [^,]*, (?:so )?(?:let(?:'|’| u)?s )?(?:go with|go for|take|do|use) (?:that|it|this)$",
     rf"(?:^|[,;:] |^(?:for|in|on|as|about|to|after|with|given|since|because) [^;]{{2,80}}?,? |\b(?:and|but|so|because|as|that) ){_OPENERS}(?:i|we)(?:'ve| have| had)?(?: also| just| now| finally| already| all)?"
     rf" (?:decided?|chosen|chose|choose|opted|opt|settled(?= (?:on|for|that|to) (?!nothing|none))|agreed)(?! my words)(?! (?:it|this|them)\b| that(?:$| (?:ages|already|long|before|last|yesterday|then)\b)){_PREPOSITION}\b(?P<what>(?!(?: on| to| for| that)? ?[,;]).+)",
-    r"\b(?:final |design |our |my |the )*decision(?: (?:on|about|for|regarding) [^:]{2,40})?(?: reads| is| was)?(?:\*\*)?(?:\s*[:=—–]|\s+-)+\s*(?:\*\*)?(?P<what>.+)",
+    r"\b(?:final |design |our |my |the )*decision(?: (?:on|about|for|regarding) [^:]{2,40})?(?: reads| is| was)?(?:\*\*)?(?:\s*[:=—–]|\s+-(?!>))+\s*(?:\*\*)?(?P<what>.+)",
     r"\b(?:i|we)(?:'ll| will|'m going to| am going to|'re going to| are going to| shall)"
     r"(?P<what> (?!(?:run|look|(?:read|check) (?:the|through|it)|start|try|test|grep|search|open|ask|wait|begin|go through|debug|inspect|fix the typo|wait|leave)\b)\S.*?\b(?:instead of|rather than|in place of)\b.+)",
     r"\b(?:i|we)(?:'ll| will|'m going to| am going to) (?:use|keep|store|adopt|build on|base)\b(?P<what>(?!.* running\b)(?! it\b).+?\b(?:because|since|so that)\b.+)",
@@ -141,7 +142,7 @@ _BY_USER: tuple[str, ...] = (
     rf"^{_OPENERS}we(?:'ll| will)? go (?!to\b|on\b|back\b|ahead|home|live|through|for\b|with\b|over\b|out\b|there|in\b|into\b|up\b|down\b|and\b|wild|crazy|away|public|from|by\b|again|now)(?P<what>\S+(?: \S+){{0,2}})$",
     rf"^(?:(?:ok(?:ay)?|alright|right|good|fine|well|hm+)[,.]? )+then,? {_NO_NAME}(?P<what>[\w.+/'-]+(?: [\w.+/'-]+){{0,3}})$",
     r"^(?:ok(?:ay)?,? |then |and |also |so |alright,? |yes,? |good,? |now )*let(?:'|’)?(?: u)?s (?:also |just |then )?(?!(?:look|see|check|run|start|begin|try|talk|discuss|move|go|continue|test|wait|find|think|figure|hope|get|explore|focus|take|review|finish|fix|commit|push"
-    r"|ship|deploy|call|not|worry|debug|hear|read|meet|sync|stop|leave|be|have|write|work|pair|face|say|assume|imagine|pretend|know|keep|make|do|measure|clean|tidy|return|pause|break|hold|first|give|ask|tell|play|celebrate|call|open|close|finally|also|just|then|turn to|chat|step)\b)"
+    r"|ship|deploy|dive|dig|delve|zoom|proceed|revisit|call|not|worry|debug|hear|read|meet|sync|stop|leave|be|have|write|work|pair|face|say|assume|imagine|pretend|know|keep|make|do|measure|clean|tidy|return|pause|break|hold|first|give|ask|tell|play|celebrate|call|open|close|finally|also|just|then|turn to|chat|step)\b)"
     r"(?P<what>[a-z]+ .+)",
     rf"^{_OPENERS}(?:after all,? )?(?:we|i)(?:'d| had) better (?:stay|stick|go|work) with (?P<what>.+)",
     r"\b(?:we|i)(?:'re| are|'m| am) (?:now )?(?:moving|migrating|switching|porting) (?:the |our |all )?[\w -]{2,30}? (?:over )?to (?!the (?:next|other)|another\b)(?P<what>.+)",
@@ -164,12 +165,25 @@ _SUBJECT_OF_A_STATEMENT = re.compile(
 )
 """A gerund that only is the subject: "Choosing a topic is hard" announces nothing."""
 _EXAMPLE = re.compile(
-    r"(?i)\b(?:as an example|for example|(?:take|use|consider|do) (?:a |an |the |some |another )?(?:sample|example|coin|simple case|closer look|deeper look|look)|to (?:find|calculate|compute|solve|illustrate|demonstrate|show|see|understand|visuali[sz]e|prove|determine|estimate)\b.*)|\\(?:\(|frac)|^let's encrypt\b"
+    r"(?i)\b(?:as an example|for example|(?:take|use|consider|do) (?:a |an |the |some |another )?(?:sample|example|coin|simple case|closer look|deeper look|look)|with an example|to (?:find|calculate|compute|solve|illustrate|demonstrate|show|see|understand|visuali[sz]e|prove|determine|estimate)\b.*)|\\(?:\(|frac)|^let's encrypt\b"
 )
 """What is only taken to show how something is done."""
 _POINTS_BACK = re.compile(
     r"(?i)^ *(?:this|that|these|those|it|them)(?: (?:approach|plan|one|option|steps?|idea|version|way|method|solution|suggestions?|changes?|setup))?(?: (?:then|now|please|too))?[.!]*$"
 )
+_POINTS_BACK_AT_END = re.compile(
+    r"(?i)\b(?:go|going|went|stick|stay) (?:with|for) (?:it|that|this|these|those|them)\W*$"
+)
+_NEXT_TOPIC = re.compile(
+    r"(?i)let['’]?s (?:now |also |then )?(?:move|go|turn|switch|get|come)\b(?: \w+)? (?:to|back to|into) (?:the|your|our|this|another) [^,;]{0,40}\b(?:part|section|step|topic|question|chapter|point)s?\b"
+)
+_LOOKS_FURTHER = re.compile(r"(?i)\b(?:also |and |then |to )?see (?:if|whether|how|what|where)\b")
+"""The end of a next step, not of a choice: "I'll pick two and see how they read"."""
+_OWN_CHOICE = re.compile(
+    r"(?i)\b(?:i|we)(?:'ve|'m|'re|'ll| have| am| are| will)?(?: \w+)? (?:chose|chosen|decid\w+|opt(?:ed|ing)|settl\w+|went|gone|go|going|pick\w*|adopt\w*|switch\w*|replac\w+|dropp\w+|mov\w+|revert\w*|stick\w*|stay\w*|took|keep\w*|kept)\b"
+)
+"""Somebody who speaks of himself: all that a long text of an agent may announce with."""
+_NAME_OF_LETS = re.compile(r"Let['’]s [A-Z]")
 _NOUN_OF_DECIDING = re.compile(r"(?i)^ *(?:-?making|about|on|regarding|to make|process)\b|^(?:the )?decision\b")
 _TAIL = re.compile(
     r"(?i),? (?:and |so |but )?(?:(?:can|could|would|will) you\b|how (?:can|do|should|would)\b|what (?:are|is|do|should)\b|(?:and|but) (?:now |then )?i(?:'m| am|'ve| have| need| want|'d)\b|i'm (?:not sure|hoping)|here's\b|->).*$"
@@ -225,6 +239,8 @@ class DecisionContext(msgspec.Struct, frozen=True, kw_only=True):
     standing: tuple[str, ...] = ()
     """Summaries of the decisions that stand, the newest last."""
     by_agent: bool = False
+    long: bool = False
+    """It is a long text: what stands there as "let's" or without a subject explains, and announces nothing."""
     message: str = ""
     """All that was said with the sentences: the words of a reversal may stand in another one."""
     recent: tuple[str, ...] = ()
@@ -290,7 +306,7 @@ def _announced(sentence: Sentence, context: DecisionContext) -> AnnouncedDecisio
     match = _announcement(bare, by_agent=context.by_agent)
     if match is None:
         return None if context.by_agent else _reversal(sentence, context)
-    if is_wish(bare[: match.start("what")]) or _announces_nothing(bare, match, by_agent=context.by_agent):
+    if is_wish(bare[: match.start("what")]) or _announces_nothing(bare, match, context):
         return None
     what = match["what"]
     left = next((old for name, old in match.groupdict().items() if name.startswith("from") and old), "")
@@ -314,27 +330,33 @@ def _announced(sentence: Sentence, context: DecisionContext) -> AnnouncedDecisio
     return AnnouncedDecision(summary, tuple(replaced), details)
 
 
-def _announces_nothing(bare: str, match: re.Match[str], *, by_agent: bool) -> bool:
+def _announces_nothing(bare: str, match: re.Match[str], context: DecisionContext) -> bool:
     """Whether a sentence that fits a row only speaks of deciding, shows an example, or points to what was said."""
     what = match["what"]
     if (
         _POINTS_BACK.match(what)
         or (_NOUN_OF_DECIDING.match(what) and "decision" in match[0].casefold())
         or "\\" in what
+        or _POINTS_BACK_AT_END.search(bare)
+        or _LOOKS_FURTHER.search(match[0])
+        or _NEXT_TOPIC.match(match[0])
+        or _NAME_OF_LETS.match(bare, match.start())
     ):
+        return True
+    if context.long and context.by_agent and not _OWN_CHOICE.search(match[0]):
         return True
     if _SUBJECT_OF_A_STATEMENT.match(bare) and not re.match(
         r"(?i)\w+ing (?:with|to|for|on)?\b[^,]*,? (?:because|since|as)\b", bare
     ):
         return True
-    return by_agent and bool(_EXAMPLE.search(bare))
+    return context.by_agent and bool(_EXAMPLE.search(bare))
 
 
 def _reversal(sentence: Sentence, context: DecisionContext) -> AnnouncedDecision | None:
     """A user's short turn to what a standing decision had rejected, or to something else for the same subject."""
     bare, standing = sentence.bare.rstrip(".! "), context.standing
     turn = _TURNED.match(bare)
-    if turn is None or turn["what"].casefold().startswith("not "):
+    if turn is None or turn["what"].casefold().startswith("not ") or is_objection(turn["what"]):
         return None
     subject, words = _chosen(turn["what"]), len(turn["what"].split())
     for old in reversed(standing):

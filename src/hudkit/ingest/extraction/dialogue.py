@@ -79,7 +79,7 @@ _MOMENTARY = re.compile(
 """What is done at once and then over: that it was agreed to is no decision."""
 
 _ASKS_CHOICE = re.compile(
-    r"(?i)^(?!.*\b(?:first|next|else|help|mean|happen|change)\b).*\b(?:should|shall|do you want|would you like|do you prefer|to use)\b"
+    r"(?i)^(?!.*\b(?:first|next|else|start with|begin with|help|mean|happen|change)\b).*\b(?:should|shall|do you want|would you like|do you prefer|to use)\b"
 )
 """A question of which the answer says how something is to be."""
 _CHAT = re.compile(
@@ -106,6 +106,8 @@ _NO = re.compile(
 _MAKE_IT = re.compile(
     r"(?i)^(?:(?:yes|ok(?:ay)?|sure|fine|good|no|nah|but|rather|better)[,.]? )*(?:(?:make|let's make|use|take) (?:it|that)|rather|better|only|just)? ?(?P<value>[^,.;]{1,30}?)(?: (?:please|then|instead))?$"
 )
+_IS_ENOUGH = re.compile(r"(?i)\b(?:is|are) (?:fine|enough|ok(?:ay)?|plenty|sufficient)$")
+"""Said of what is there: nothing of the proposal is wanted."""
 _PICK = re.compile(
     r"(?i)^(?:(?:ok(?:ay)?|then|hm+|well|so|i'd say|i think|let's (?:go with|take|use|do)|go with|take|use|please|i(?:'d)? prefer|rather|definitely|the|option|variant|plan)[,:]? )*(?P<pick>.+?)(?:,? (?:please|then|it is|instead|thanks?|i (?:think|guess)|for now))*$"
 )
@@ -296,7 +298,7 @@ def _chosen(text: str, offer: Offer) -> Answer:
 def _corrected(text: str, offer: Offer) -> Answer:
     """The proposal with another value: of "a timeout of 30 seconds" and "make it 10"."""
     match = _MAKE_IT.match(text)
-    if match is None or len(text.split()) > _MAX_ANSWER_WORDS:
+    if match is None or len(text.split()) > _MAX_ANSWER_WORDS or _IS_ENOUGH.search(text):
         return Answer()
     changed = with_value(offer.text, match["value"])
     return Answer(changed, "agreement", 1) if changed else Answer()

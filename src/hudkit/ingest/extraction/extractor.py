@@ -18,7 +18,16 @@ from functools import cache, cached_property
 
 import msgspec
 
-from hudkit.ingest.extraction.conflicts import SECTIONS, Statement, about, doubted_by, ended_by, suspended_by
+from hudkit.ingest.extraction.conflicts import (
+    SECTIONS,
+    Statement,
+    about,
+    doubted_by,
+    ended_by,
+    objected_to,
+    rejected_by,
+    suspended_by,
+)
 from hudkit.ingest.extraction.decisions import (
     MAX_PAIRS,
     MAX_SUMMARY,
@@ -37,6 +46,9 @@ from hudkit.ingest.extraction.values import find_values, with_value
 
 _MAX_STATEMENTS = 12
 """Rules, and decisions, of one message: more is a document that was pasted, not a demand. Then none counts."""
+
+_LONG_MESSAGE = 1_500
+"""Characters of prose from which on a message explains more than it announces."""
 
 _RECENT_MESSAGES = 3
 """Messages back to which a reversal that names nothing can reach."""
@@ -138,6 +150,7 @@ def _of_user(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tupl
     step.end_what_is_contradicted()
     if len(sentences) > _MAX_COMPARED:
         return step.result(Offer())
+    step.hear_objections()
     step.hear_updates()
     step.hear_corrections()
     for index, sentence in enumerate(sentences):
@@ -255,6 +268,7 @@ class _Extraction:
         context = DecisionContext(
             standing=standing.decisions,
             by_agent=by_agent,
+            long=sum(len(sentence.text) for sentence in self.sentences) > _LONG_MESSAGE,
             message=" ".join(sentence.bare for sentence in self.sentences),
             recent=tuple(summary for summaries in standing.recent for summary in summaries),
             just_before=standing.recent[-1] if standing.recent else (),
@@ -267,6 +281,8 @@ class _Extraction:
     def hear_facts(self) -> None:
         """Add the facts that stand not yet, of the sentences that state nothing else."""
         stated_lines = {decision.sentence for decision in self._decisions} | {rule.sentence for rule in self._stated}
+        if any(_ECHO.match(sentence.bare) for sentence in self.sentences[:2]):
+            return
         # A rule that was told together with the sentence before it has that, too.
         rules = " ".join(rule.text for rule in self._stated)
         taken = {
@@ -306,12 +322,46 @@ class _Extraction:
         """Add what gives a standing statement another value in words that state nothing themselves: "two are enough"."""
         for index, sentence in self._unread():
             text = _line(sentence).rstrip(" .!")
-            if self._is_said(sentence) or not _may_correct(sentence) or not find_values(text):
+            if self._is_said(sentence) or not _may_correct(sentence):
                 continue
             standing = self._standing_now()
+            rejected = rejected_by(text, standing)
+            if rejected is not None:
+                self._replace(rejected, text, sentence)
+                self.used.add(index)
+                continue
+            if not find_values(text):
+                continue
             for statement in ended_by(text, sentence.bare, "", standing):
                 self._replace(statement, text, sentence)
                 self.used.add(index)
+
+    def hear_objections(self) -> None:
+        """End what a sentence speaks against by its name, where something else is stated in its place."""
+        for index, sentence in enumerate(self.sentences):
+            # "Let's say 50" is no supposition where something else was turned down before it.
+            if self.has_ended(sentence) or is_question(sentence) or len(sentence.text.split()) > _MAX_UPDATE:
+                continue
+            objection = objected_to(_line(sentence), self._standing_now())
+            if objection is None:
+                continue
+            statement, old, rest = objection
+            following = self.sentences[index + 1] if index + 1 < len(self.sentences) else None
+            if not rest and following is not None and _may_correct(following):
+                rest = _line(following).strip(" .!")
+            choice = _INSTEAD_OF_IT.match(rest)
+            if self._is_said(sentence) or (following is not None and self._is_said(following)):
+                self._end(statement, sentence)
+            elif choice is not None:
+                changed = with_value(statement.text, choice["new"])
+                if not changed and len(choice["new"].split()) <= _MAX_NAME:
+                    start = statement.text.casefold().find(old.casefold())
+                    if start >= 0:
+                        changed = statement.text[:start] + choice["new"] + statement.text[start + len(old) :]
+                self._replace(statement, changed or choice["new"], sentence)
+            else:
+                continue
+            self.used.add(index)
 
     def hear_corrections(self) -> None:
         """Change what was stated last where a sentence only says what is different: "make that 100", "not a, b"."""
@@ -433,6 +483,19 @@ class _Extraction:
     def _end(self, statement: Statement, sentence: Sentence, *, doubt: bool = False, suspended: bool = False) -> None:
         self._ended.append(Ended(statement.section, statement.text, _line(sentence), doubt, suspended))
 
+
+_MAX_NAME = 3
+"""Words of a name that takes the place of another within a statement."""
+
+_INSTEAD_OF_IT = re.compile(
+    r"(?i)^(?:so |then |and )*(?:let['’]?s (?:say|use|take|make it|go with|do)|(?:let['’]?s )?(?:name|call) it|use|take|make it|rather|better|we(?:['’]ll| will)? (?:use|take|go with)|it['’]s|(?=we \w+ (?:it|them|that) )|(?=\w+ .+ instead$)) ?(?P<new>[^,;]+?)(?: instead)?$"
+)
+"""What is said in place of what somebody spoke against."""
+
+_ECHO = re.compile(
+    r"(?i)^(?:ah,? |oh,? |ok(?:ay)?,? |yes,? |right,? )*(?:got it|i see|i get it|(?:that|this|it) (?:now )?makes sense|makes sense|now i understand|understood)(?: now)?\W*(?:$|so\b)"
+)
+"""How somebody begins who says again what he was told."""
 
 _MAX_COMPARED = 40
 """Sentences of one message that are each held against all that stands: more is a text that was pasted."""
@@ -668,6 +731,9 @@ _WITHDRAWALS: tuple[tuple[str, float], ...] = (
 """How a rule is taken back, and the share of the named subject that the rule must have in common with it. A group
 `of` names the subject; where it is `of2`, the words say little, and two of them must be in the rule."""
 
+_MAX_WITHDRAWAL = 240
+"""Characters of a sentence that takes something back: a longer one tells a story."""
+
 _LAST_RULE = re.compile(rf"(?i)\b{_WITHDRAW} (?:that|this|the last|my last) {_RULE}\s*(?:[,.!]|$|again|altogether)")
 
 
@@ -683,7 +749,7 @@ def _find_withdrawals(sentences: Sequence[Sentence], rules: Sequence[str]) -> tu
 
 
 def _withdrawn(sentence: Sentence, rules: Sequence[str]) -> Iterator[str]:
-    if not rules or is_question(sentence) or is_supposition(sentence.bare):
+    if not rules or len(sentence.text) > _MAX_WITHDRAWAL or is_question(sentence) or is_supposition(sentence.bare):
         return
     for pattern, min_share in _patterns():
         match = pattern.search(sentence.text.rstrip(".! "))

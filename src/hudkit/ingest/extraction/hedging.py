@@ -62,6 +62,12 @@ def is_wish(text: str) -> bool:
     return bool(_WOULD.search(text))
 
 
+_WRITES_ALWAYS = re.compile(r"(?i)^(?:every|each) (?:[\w-]+ ){1,3}(?:writes|reads) ")
+"""What each thing of a kind does is no report."""
+
+
 def is_report(text: str) -> bool:
     """Return whether a text gives the words of somebody else, or of a document."""
+    if _WRITES_ALWAYS.match(text):
+        return False
     return bool(_REPORTS.search(text)) or bool(_SELF.search(text))

@@ -98,6 +98,8 @@ _ORDERS: tuple[str, ...] = (
     rf"no (?!(?:{_NOT_MISSING})\b)[\w.'`·()-]+(?: [\w.'`·()/-]+){{0,5}}, ",
     r"avoid (?!that\b|this\b|it\b)\S",
     r"(?:refrain|abstain|desist) from ",
+    r"try (?:hard |always )?(?:to avoid|not to) (?!think\b|worry\b|panic\b)\S",
+    r"indent (?:with|by|using) \S",
     r"steer clear of ",
     r"(?:stick|keep|adhere|conform) (?:strictly )?(?:with|to) (?!it\b|that\b|me\b|us\b|(?:your|my|the) (?:plan|promise|point)\b)\S",
     r"(?:follow|respect|obey|honou?r|comply with) (?:the|our|my|all)? ?[^.;]*(?:conventions?|guidelines?|rules?|style(?: ?guide)?|standards?|commits?|semver|pep ?8|licen[cs]e|robots|limits?)\b",
@@ -411,7 +413,7 @@ _CONDITION = re.compile(
     r"|outside|within|under|every|each|all|any|both|neither|once|while|whatever|regarding|concerning|apart)\b"
 )
 _CONTRAST = re.compile(
-    r"(?i)^(?:please )?(?:(?:never|always|everywhere|no more|nothing more|no less|ever|period|full stop|no exceptions?|without exceptions?|at all times)\b(?: ever)?\W*$|(?:never|not) (?:[\"“`«'][^,;]*|[\w]+[.:/][\w.:/()]+)\W*$|(?:never|not) \w+ly\W*$|(?:never|not) \w+[.:/][\w.:/()]+\W*$|(?:never|not)(?: ever)? (?:by|in|into|on|onto|with|to|from|at|for|under|over"
+    r"(?i)^(?:please )?(?:(?:never|always|everywhere|no more|nothing more|no less|ever|period|full stop|nowhere else|nothing else|nobody else|no one else|no exceptions?|without exceptions?|at all times)\b(?: ever)?\W*$|(?:never|not) (?:[\"“`«'][^,;]*|[\w]+[.:/][\w.:/()]+)\W*$|(?:never|not) \w+ly\W*$|(?:never|not) \w+[.:/][\w.:/()]+\W*$|(?:never|not)(?: ever)? (?:by|in|into|on|onto|with|to|from|at|for|under|over"
     r"|even|via|through|inside|outside|before|after)\b)|^(?!no\b)(?!.*\b(?:is|are|use|must|may|should|can)\b)\S+(?: \S+){0,4} only\W*$"
 )
 """The end of a statement that only says what it is not: "never by hand"."""
@@ -533,7 +535,7 @@ def _stated_rules(sentence: Sentence, *, under_heading: bool) -> Iterator[str]:
     if clean is None:
         return
     text, bare = clean
-    if _HEDGED_END.search(bare.rstrip(".! ")):
+    if _HEDGED_END.search(bare.rstrip(".! ")) or _PRESENTS.match(bare):
         return
     if _is_listed_rule(sentence, bare):
         yield from _cleaned(text)
@@ -555,11 +557,23 @@ def _stated_rules(sentence: Sentence, *, under_heading: bool) -> Iterator[str]:
                 for start, end in _with_what_they_point_to(bare, spans, head.end()):
                     yield from _cleaned(text[0 if start == head.end() else start : end])
                 return
-    spans = tuple(_rule_spans(bare, 0, norm=norm, listed=listed, general=under_heading, strong=strong))
+    spans = tuple(
+        (start, end)
+        for start, end in _rule_spans(bare, 0, norm=norm, listed=listed, general=under_heading, strong=strong)
+        if not _is_own_plan(bare, start) and not (start and _TELLS_HOW.match(bare[start:]))
+    )
     for start, end in _with_what_they_point_to(bare, spans, 0):
         yield from _cleaned(text[start:end])
     if not spans and (inner := next((match for match in _IN_BRACKETS.finditer(bare) if _is_order(match[1])), None)):
         yield from _cleaned(text if not is_report(bare[: inner.end()]) else "")
+
+
+def _is_own_plan(bare: str, start: int) -> bool:
+    """Whether what begins at `start` is only the second half of what the user means to do himself."""
+    before, clause = bare[:start], bare[start:]
+    if before.casefold().endswith("and "):
+        clause = f"and {clause}"
+    return bool(_OWN_PLAN.search(before) and _GOES_ON.match(clause))
 
 
 def _as_order(sentence: Sentence) -> tuple[str, str] | None:
@@ -598,7 +612,8 @@ def _with_what_they_point_to(bare: str, spans: tuple[Span, ...], begin: int) -> 
     """The rules of a sentence; one that only points ("leave it alone") with what is before it."""
     pending: Span | None = None
     for start, end in spans:
-        if start > begin and _points_back(bare[start:end]):
+        goes_on = _DENIES_TOO.match(bare[start:end]) and _PLURAL_DOES.match(bare[begin:start])
+        if start > begin and (goes_on or _points_back(bare[start:end])):
             pending = (pending[0] if pending else begin, end)
             continue
         if pending:
@@ -609,7 +624,31 @@ def _with_what_they_point_to(bare: str, spans: tuple[Span, ...], begin: int) -> 
 
 
 def _points_back(clause: str) -> bool:
-    return bool(_POINTS_BACK.match(_LEADING_FILLER.sub("", clause.strip())))
+    words = _LEADING_FILLER.sub("", clause.strip())
+    return bool(_POINTS_BACK.match(words) or _COMPARES_WITH_THAT.search(words) or _ORDER_ABOUT_IT.match(words))
+
+
+_COMPARES_WITH_THAT = re.compile(
+    r"(?i)\b(?:newer|older|more|less|fewer|later|earlier|higher|lower|bigger|larger|smaller|longer|shorter|other) than (?:that|this|it|those)\b"
+)
+_ORDER_ABOUT_IT = re.compile(r"(?i)(?:don['’]t|do not|never) (?:\w+ ){1,4}(?:it|them|that|this)[.! ]*$")
+_DENIES_TOO = re.compile(r"(?i)(?:and )?(?:don['’]t|do not) (?!ever\b)\w+")
+_PLURAL_DOES = re.compile(
+    r"(?i)(?:all |the |our |any )?(?:[\w-]+ )?[\w-]+s (?:(?:that|which|with|in|of|for|from) [^,;]{2,60} )?(?:are|have|get|live|come|go|need)\b[^,;]*\band $"
+)
+"""A plain statement that goes on with what the same things do not do: "tests of this kind are marked and don't run …"."""
+_OWN_PLAN = re.compile(
+    r"(?i)\bi(?:['’]ll| will|['’]m going to| am going to| plan to| want to| need to| should|['’]m trying to)\b[^;:]*$"
+)
+_GOES_ON = re.compile(
+    r"(?i)\W*(?:(?:and|then|also|but) )+(?:then |also )?(?:make sure|ensure|stick|keep|stay|follow|limit|focus|try)\b"
+)
+"""How the second half of what somebody wants to do himself begins."""
+_TELLS_HOW = re.compile(r"(?i)(?:and |by |while )*always \w+ing\b")
+"""How somebody did what he tells of: no order begins so."""
+_PRESENTS = re.compile(
+    r"(?i)^here(?:['’]s| is| are) (?:an?|my|the|some|our) (?:[\w-]+ ){0,2}(?:examples?|code|snippets?|scripts?|functions?|implementation|versions?|draft|output|config\w*|files?|schema|query)\b"
+)
 
 
 def _is_order(clause: str) -> bool:

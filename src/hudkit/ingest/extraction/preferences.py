@@ -33,7 +33,7 @@ _LIKES: tuple[str, ...] = (
     r"\b(?:my|our) (?:strong |clear |personal |general |stated )?preferences? (?:is|are|would be|goes to|for)(?! (?:whom|what|now)\b)(?: to)?(?P<what> .+)",
     rf"\b(?:i|we) {_ADVERBS}(?:like|love|enjoy)(?! (?:it(?! when| if)|that|this|these|those|the|your|his|her|their|all|what|how|to (?:know|ask|see|think))\b)(?: it when| it if)?(?P<what> .+)",
     rf"\b(?:i|we) {_ADVERBS}appreciate (?:it )?(?P<what>(?:when|if|code|answers|comments|short|plain|simple|honest|detailed|concise|brief)\b.+)",
-    rf"\b(?P<not>(?:i|we) {_ADVERBS}(?:hate|dislike|can't stand|cannot stand|don't like|do not like|am not a fan of|don't want(?= any\b| [^,;]*\b{_TALK}\b)))(?: it when| it if)?(?P<what> .+)",
+    rf"\b(?P<not>(?:i|we) {_ADVERBS}(?:hate|dislike|can'?t stand|cannot stand|don'?t like|do not like|am not a fan of|don'?t want(?= any\b| [^,;]*\b{_TALK}\b)))(?: it when| it if)?(?P<what> .+)",
     r"\b(?P<not>(?:i'm|i am) (?:not a (?:big |great )?fan of|no fan of|tired of|sick of))(?P<what> .+)",
     rf"\b(?:i|we)(?:'d| would)? {_ADVERBS}(?:want|need|expect|like)(?! (?:\w+ )?to (?!get\b|see\b|have (?:all|your|every|any)\b)| some\b| just\b| a \w+ than\b)(?P<what> (?:(?:all |your |the |my |any |every |to get |to see |to have )*(?:\w[\w-]* ){{0,3}}{_TALK}\b.+|(?:all|every|any) .+ (?:in|as|with) .+|.+ (?:first|from (?:now|here) on|before (?:any|you)|every time|at all times|everywhere|in everything|in all|in every|throughout)\b.*))",
     r"(?P<what>\b[a-z]+ing [^,;]{3,100}?),? (?:like|as|which|the way) (?:i|we) prefer\b(?! to\b)",
@@ -66,9 +66,13 @@ _ORDERS_OF_TALK: tuple[str, ...] = (
 """How an order about talk reads that holds for every answer."""
 
 _OTHER_CLAUSE = re.compile(
-    r"(?i),? ?(?:(?:and |so |but |then )*(?:can|could|would|will) (?:you|we)\b|(?:and|so|but) (?:now |then )?(?:i|we|you|he|she|they|it|there|my|what|how)\b(?! (?:prefer|like|want))|(?:(?<=, )|(?<=,)|so )(?:how|what|why|where|which) (?:can|do|should|would|could|is|are|i|made)\b|,? ?(?:do|does|is|are) (?:you|it|there)\b|(?:which|that)'?s? (?:is|are|was|were) (?:why|my|a|the)\b|considering\b|taking into account\b|given that\b|aiming\b|like i (?:mentioned|said)|and i(?:'ve|'m|’ve|’m)|but i(?:'m|’m)|->)"
+    r"(?i),? ?(?:(?:and |so |but |then )*(?:can|could|would|will) (?:you|we)\b|(?:and|so|but) (?:now |then )?(?:i|we|you|he|she|they|it|there|my|what|how)\b(?! (?:prefer|like|want))|(?:(?<=, )|(?<=,)|so )(?:how|what|why|where|which) (?:can|do|should|would|could|is|are|i|made)\b|,? ?(?:do|does|is|are) (?:you|it|there)\b|(?:which|that)'?s? (?:is|are|was|were) (?:why|my|a|the)\b|considering\b|taking into account\b|given that\b|aiming\b|(?<=, )(?:and )?(?:also )?(?:provide|give|show|help|explain|suggest|include)\b|and also (?:provide|give|show|help|explain|suggest|include|how)\b|so (?:now )?i want to\b|like i (?:mentioned|said)|and i(?:'ve|'m|’ve|’m)|but i(?:'m|’m)|->)"
 )
 """How the clause begins that goes on with something else."""
+
+_BEHIND = re.compile(r"(?i),? (?:like|as|which|the way) (?:i|we) prefer\b")
+"""What stands behind that which is liked."""
+_CONSIDERS = re.compile(r"(?i)(?:considering |thinking (?:of|about) |planning (?:on |for )|looking (?:at|into) )?")
 
 _MAX_PURPOSE = 90
 _PURPOSE = re.compile(
@@ -98,7 +102,7 @@ _ANNOUNCES = re.compile(r"(?i)\blet(?:'|’)?(?: u)?s\b|\bso (?:use|take|switch)
 """What is liked is then decided: the decision is what counts."""
 
 _WORK_WANTED = re.compile(
-    r"(?i)^ *(?:you to|(?:\w+ ){1,3}to be able to|to (?:be able|have a|add|build|make (?!it)|create|start|know|ask|see if|check|understand|learn|get (?:this|that|the|it))\b|wait\b|just get\b)"
+    r"(?i)^ *(?:you to|(?:\w+ ){1,3}to be able to|to (?:be able|have a|add|build|make (?!it)|create|start|know|ask|see if|check|understand|learn|see (?:an?|some|how|what) (?![^.;]*\b(?:first|before|every|always|each)\b)|get (?:this|that|the|it))\b|wait\b|just get\b)"
 )
 """What shall be done or built, in the form of a wish."""
 
@@ -154,10 +158,11 @@ def _what_is_liked(sentence: Sentence, bare: str, match: re.Match[str]) -> str:
         return ""
     starts_with_verb = bool(match.groupdict().get("not")) or not what.strip() or bool(_NEEDS_VERB.search(lead))
     start = match.start() if starts_with_verb else match.start("what")
-    end = start + _clause_length(bare[start:])
+    end = match.end("what") if _BEHIND.match(bare, match.end("what")) else start + _clause_length(bare[start:])
     # What a question ends with is the question's; what stands before that is said.
     if sentence.asks and end == len(bare):
         return ""
+    start += _lead_length(bare[start:end])
     clause = _IN_PASSING.sub("", sentence.text[start:end].strip(" ,;:-–—.!?")).strip(" ,")
     if not clause or _NO_OBJECT.match(clause) or _MOMENT.search(clause):
         return ""
@@ -191,6 +196,12 @@ def _order_of_talk(sentence: Sentence) -> str:
                 ).rstrip(" .!")
             )
     return ""
+
+
+def _lead_length(text: str) -> int:
+    """How long the words are by which somebody only thinks of what he likes."""
+    lead = _CONSIDERS.match(text)
+    return lead.end() if lead else 0
 
 
 def _clause_length(text: str) -> int:

@@ -115,6 +115,8 @@ def is_fact(sentence: Sentence) -> bool:
         return False
     if _fits(bare, _STANDING):
         return not is_supposition(bare) or bare.casefold().startswith(("open", "still open", "undecided", "pending"))
+    if _KEEP_IN_MIND.search(bare) and find_values(bare) and not is_supposition(bare):
+        return True
     if _PASSING.search(without_values(bare)) or is_question(sentence) or is_supposition(bare) or is_report(bare):
         return False
     for pattern in _patterns(_FACTS):
@@ -128,6 +130,11 @@ def is_fact(sentence: Sentence) -> bool:
             sentence.text
         )
     return False
+
+
+_KEEP_IN_MIND = re.compile(
+    r"(?i), (?:so )?(?:please )?(?:(?:keep|bear) (?:that|this|it) in mind|remember (?:that|this|it))$"
+)
 
 
 def _counts(text: str) -> bool:

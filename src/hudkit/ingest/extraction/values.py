@@ -37,7 +37,7 @@ _UNITS = (
 
 _KINDS: tuple[tuple[str, str], ...] = (
     ("address", r"(?<!\w)(?:https?|wss?|ssh|git|ftp|s3|postgres(?:ql)?|redis|mysql|amqp)://[^\s,;)]*[^\s,;).]"),
-    ("address", r"(?<![\w.@-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    ("address", r"(?<![\w.@+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     (
         "address",
         r"(?<![\w./-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.){1,5}(?:com|org|net|io|dev|app|example|internal|local|lan|corp|test|intranet|cloud|ai|de|uk|eu|fr|ch|no|se)(?::\d+)?(?:/[\w./-]*\w)?\b",
@@ -45,7 +45,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("address", r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\w.])"),
     (
         "money",
-        rf"[$€£]\s?\d[\d,.]*\d?(?:\s?(?:k|m|million|thousand))?\b|\b{_NUMBER} ?(?:dollars?|euros?|usd|eur|gbp|pounds?|chf|cents?)\b",
+        rf"[$€£]\s?\d[\d,.]*\d?(?:\s?(?:k|m|million|thousand))?\b|(?<!\d[.,])\b{_NUMBER} ?(?:dollars?|euros?|usd|eur|gbp|pounds?|chf|cents?)\b",
     ),
     ("date", r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)"),
     (
@@ -61,10 +61,11 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("phone", r"(?<!\w)\+\d[\d ()-]{6,}\d"),
     (
         "id",
-        r"\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])(?!\d+(?:st|nd|rd|th|ms|s|kb|mb|gb|px|k|m|h|d|x|am|pm)\b)[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*\b",
+        r"(?<!\w)(?<!\w-)(?=[A-Za-z0-9])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])(?!\d+(?:st|nd|rd|th|ms|s|kb|mb|gb|px|k|m|h|d|x|am|pm)\b)[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*\b",
     ),
     ("version", r"\b(?:v\d+(?:\.\d+)*|\d+\.\d+(?:\.\d+)*)\b|\b[A-Z][\w+#.]*[A-Za-z] \d+(?:\.\d+)*\b"),
-    ("unit", rf"\b(?P<number>{_NUMBER})[ -]?(?P<unit>{_UNITS})(?:e?s)?\b"),
+    ("unit", rf"(?<!\d[.,])\b(?P<number>{_NUMBER})[ -]?(?P<unit>{_UNITS})(?:e?s)?\b"),
+    ("once", r"(?<=\bevery )(?P<unit>second|minute|hour|day|week|month|year)\b"),
     ("number", rf"(?<![\w.,-])(?:\d[\d.,]*\d|\d|{_NUMBER_WORD})(?![\w-]|\.\d)"),
 )
 """How a value of each kind reads. A text that is part of an earlier one is none of a later kind."""
@@ -152,6 +153,8 @@ def _candidates(text: str) -> Iterator[Value]:
                     match.start(),
                     match.end(),
                 )
+            elif kind == "once":
+                yield Value(match["unit"].casefold(), "1", match.start(), match.end())
             elif kind == "number":
                 yield Value(kind, _amount(words), match.start(), match.end())
             else:
