@@ -21,6 +21,7 @@ NAMES = (
     "session_loop",
     "hosts",
     "rooms_formats",
+    "rooms_pacing",
     "rooms",
     "retention",
     "recorder_fresh",

@@ -69,7 +69,7 @@ def test_an_action_that_was_done_is_the_last_recent_one(harness: Any, name: str,
         action["key"] = key
     harness.do(2, action)
     seen = build_agent_hud(harness.world, 2, harness.now, RENDERER)
-    time = "2027-01-15T08:00:00" if format_ == "json" else "08:00"
+    time = "2027-01-15T08:00:00" if format_ == "json" else "08:00:00"
     expected = {"type": name, "timestamp": time, **{key_: value for key_, value in action.items() if key_ != "type"}}
     if name == "request_access":
         expected["key"] = "[key]"

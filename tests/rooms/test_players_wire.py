@@ -72,17 +72,31 @@ def test_what_one_agent_paid_for_the_others_read_from_the_cache(provider: str) -
         for reply in later:
             assert reply.cached_tokens > 1_000
             assert reply.cost < 0.9 * first.cost
-        assert len({request.system for request in server.requests}) == 1
+        assert len({request.system[0] for request in server.requests}) == 1
 
 
-def test_the_only_breakpoint_is_where_the_hud_begins_to_differ() -> None:
+def test_breakpoints_are_where_huds_of_others_and_later_huds_of_the_agent_begin_to_differ() -> None:
     with world("anthropic") as (sim, server):
         sim.run(3)
         beats = [(event.seq, what) for event, what in sim.world_log.events() if isinstance(what, e.BeatBegun)]
         for (seq, beat), request in zip(beats, server.requests, strict=True):
             seen = build_agent_hud(sim.world_log.world_at(seq - 1), beat.agent, beat.composed_at, CachedRenderer())
             marked = [piece.text for piece in request.pieces if piece.breakpoint]
-            assert marked == [seen.text[: seen.stable]], "what no later request repeats is not written to a cache"
+            base = seen.text[seen.stable : seen.anchors[0]]
+            assert marked == [seen.text[: seen.stable], base], (
+                "what no later request repeats is not written to a cache"
+            )
+
+
+@every
+def test_what_an_agent_saw_before_is_read_from_the_cache(provider: str) -> None:
+    with world(provider, *[says('{"responses": [{"room_id": 1, "message": "Yes."}]}')] * 8) as (sim, _):
+        sim.run(8)
+        first: dict[int, int] = {}
+        for beat, reply in zip(sim.events_of(e.BeatBegun), sim.events_of(e.ReplyReceived), strict=True):
+            if not beat.base and beat.agent in first:
+                assert reply.cached_tokens > first[beat.agent], "more than what all agents share"
+            first.setdefault(beat.agent, reply.cached_tokens)
 
 
 def _all_wait(times: list[int]) -> bool:

@@ -22,6 +22,7 @@ from hudkit.rooms.knowledge_tree import append_at, delete_at, set_at
 from hudkit.rooms.world import (
     AccessRequest,
     AgentState,
+    HudBase,
     PendingMessage,
     RecentAction,
     RoomKey,
@@ -56,6 +57,15 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             # Its HUD was composed from the state before this event.
             agent.seen_seq = seq - 1
             agent.woken = False
+            if event.base:
+                agent.base = HudBase(
+                    seq - 1,
+                    event.composed_at,
+                    world.next_message - 1,
+                    event.base,
+                    agent.knowledge,
+                    dict(agent.weights),
+                )
             world.beats += 1
         case e.BeatFinished(agent=id, due=due):
             agent = world.agents[id]
@@ -102,6 +112,7 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             agent.knowledge = delete_at(agent.knowledge, path)
             agent.weights = _weights_without(agent.weights, path)
         case e.AttentionSet(agent=id, room=room, percent=percent):
+            world.agents[id].outdated_seq = seq
             attention = {other: share for other, share in world.agents[id].attention.items() if other != room}
             world.agents[id].attention = attention if percent is None else {**attention, room: percent}
         case e.AgentWoken(id=id, by=by, due=due):
@@ -128,11 +139,16 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             for name in ("name", "background", "model", "can_create", "input_format", "output_format", "answers"):
                 if (value := getattr(event, name)) is not None:
                     setattr(agent, name, value)
+            agent.outdated_seq = seq
+            if event.name is not None:
+                for room in {*agent.rooms, *agent.heard_in}:
+                    _mark_outdated(world, seq, world.rooms[room].members)
             # What an agent does to itself is no news to it: it would beat for its own echo.
             if event.by != id:
                 agent.changed_seq = seq
         case e.AgentRetired(id=id):
             world.agents[id].retired = True
+            _mark_outdated(world, seq, world.rooms[id].members)
         case _:
             _apply_rare_event(world, seq, now, event)
 
@@ -149,6 +165,7 @@ def _apply_rare_event(world: World, seq: int, now: int, event: e.WorldEvent) -> 
             if agent in world.agents and id not in world.agents[agent].rooms:
                 world.agents[agent].rooms.append(id)
             _mark_changed(world, seq, room.members)
+            _mark_outdated(world, seq, room.members)
         case e.RoomLeft(room=id, agent=agent):
             room = world.rooms[id]
             room.members.remove(agent)
@@ -159,10 +176,13 @@ def _apply_rare_event(world: World, seq: int, now: int, event: e.WorldEvent) -> 
                 leaver.attention.pop(id, None)
                 # Who comes back begins anew, with the budget of a first message.
                 leaver.spoke_at.pop(id, None)
+                leaver.outdated_seq = seq
             _mark_changed(world, seq, room.members)
+            _mark_outdated(world, seq, room.members)
         case e.BillboardSet(room=id, text=text):
             world.rooms[id].billboard = text
             _mark_changed(world, seq, world.rooms[id].members, but=id if event.by is None else None)
+            _mark_outdated(world, seq, world.rooms[id].members)
         case e.WpmSet(room=id, wpm=wpm):
             world.rooms[id].wpm = wpm
         case e.KeyCreated(room=id):
@@ -191,9 +211,11 @@ def _apply_rare_event(world: World, seq: int, now: int, event: e.WorldEvent) -> 
         case e.RulesChanged(rules=rules):
             world.rules = msgspec.convert(rules, WorldRules)
             _mark_changed(world, seq, world.agents)
+            _mark_outdated(world, seq, world.agents)
         case e.PromptsChanged(prompts=prompts):
             world.prompts = {**world.prompts, **prompts}
             _mark_changed(world, seq, world.agents)
+            _mark_outdated(world, seq, world.agents)
         case e.WorldPaused(why=why, ending=ending):
             world.paused = why
             world.halted_seq = world.halted_seq if ending else seq
@@ -218,7 +240,10 @@ def _add_message(world: World, seq: int, now: int, event: e.MessagePosted) -> No
     if event.pending:
         _take_pending(world, event.pending)
     if event.sender in world.agents:
-        world.agents[event.sender].spoke_at[event.room] = now
+        sender = world.agents[event.sender]
+        sender.spoke_at[event.room] = now
+        if event.room not in sender.heard_in:
+            sender.heard_in.append(event.room)
     if world.revision < 2:
         _mark_changed(world, seq, room.members, but=event.sender)
         return
@@ -301,6 +326,13 @@ def _mark_changed(world: World, seq: int, ids: Iterable[int], but: int | None = 
     for id in ids:
         if id != but and (agent := world.agents.get(id)) is not None:
             agent.changed_seq = seq
+
+
+def _mark_outdated(world: World, seq: int, ids: Iterable[int]) -> None:
+    """Note that something in the bases of these agents' HUDs is no longer true."""
+    for id in ids:
+        if (agent := world.agents.get(id)) is not None:
+            agent.outdated_seq = seq
 
 
 def _use_key(room: RoomState, label: str) -> None:

@@ -78,6 +78,9 @@ class TokenRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a room may say of itself (members, billboard, requests), or half of its share where that is more."""
     actions: Annotated[int, Meta(ge=0)] = 20
     """Recent actions that an agent sees."""
+    base_share: Annotated[float, Meta(ge=0.1, le=0.9)] = 0.5
+    """The share of the rooms' tokens that a new base fills; the rest is for what is said after it. A greater one
+    shows more of the past, and is used up, and paid for anew, sooner."""
 
     def __post_init__(self) -> None:
         _check_order("tokens", messages=self.messages, total=self.total)
@@ -136,6 +139,21 @@ class RecentAction(msgspec.Struct, gc=False):
     why: str = ""
 
 
+class HudBase(msgspec.Struct, frozen=True):
+    """What the beginning of an agent's HUDs shows, from one beat on until something in it is no longer true or there
+    is no more space behind it: the world after event `seq`, with messages up to number `upto`.
+
+    `budget` is how many tokens rooms have in it.
+    """
+
+    seq: int
+    composed_at: int
+    upto: int
+    budget: int
+    knowledge: dict[str, Any] = {}
+    weights: dict[str, float] = {}
+
+
 class AgentState(msgspec.Struct):
     """An agent: what it is, when it beats, what it knows, and where it is. Times are Unix ms."""
 
@@ -182,6 +200,12 @@ class AgentState(msgspec.Struct):
     """The number of the last event that its HUD shows; a beat whose HUD would show nothing new is skipped."""
     seen_seq: int = msgspec.field(default=0, name="seen")
     """The last event before its last beat."""
+    base: HudBase | None = None
+    """What its HUDs begin with."""
+    outdated_seq: int = 0
+    """The last event by which something in a base before it was no longer true."""
+    heard_in: list[int] = []
+    """Rooms in which it ever said something: its name stands there."""
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0

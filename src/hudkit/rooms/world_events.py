@@ -32,7 +32,8 @@ SYSTEM = -1
 
 REVISION = 2
 """How worlds that are made now pace messages and lay out HUDs. A world keeps the revision that it was made with, so
-that its log gives the same HUDs for ever. 2: what exceeds the pace waits instead of being refused."""
+that its log gives the same HUDs for ever. 2: what exceeds the pace waits instead of being refused, and a HUD goes on
+from its base, so that it begins like the one before."""
 
 
 class AnswerSettings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -382,7 +383,8 @@ class BeatBegun(WorldEvent, frozen=True, tag="beat.begun"):
     """An agent was asked: its HUD was composed at `composed_at` from the state before this event.
 
     `hud` is the digest of the bytes that it saw (empty where none could be composed), `tokens` are those of the HUD.
-    `due` is when the beat should have begun.
+    `due` is when the beat should have begun. `base` is set where the HUD has a new base: the tokens that the rooms
+    may have there. Without it, the HUD goes on from the base of an earlier beat.
     """
 
     agent: int
@@ -393,6 +395,7 @@ class BeatBegun(WorldEvent, frozen=True, tag="beat.begun"):
     tokens: int
     format: HudFormat
     model: str
+    base: int = 0
 
 
 class ReplyReceived(WorldEvent, frozen=True, tag="beat.replied"):

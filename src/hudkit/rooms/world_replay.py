@@ -82,7 +82,7 @@ def replay_log(world_log: WorldLog, progress: Progress | None = None, every: int
 def _difference(world: World, beat: BeatBegun, renderer: CachedRenderer) -> str | None:
     """Return why a beat's HUD cannot be composed, `""` where it is another one, `None` where it is the same."""
     try:
-        hud = build_agent_hud(world, beat.agent, beat.composed_at, renderer)
+        hud = build_agent_hud(world, beat.agent, beat.composed_at, renderer, base=beat.base)
     except (HudkitError, LookupError) as error:  # what it rests on may be gone
         return str(error)
     return None if hud.digest == beat.hud else ""

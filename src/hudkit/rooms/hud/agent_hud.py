@@ -14,7 +14,7 @@ from hudkit.compose.formats.markdown import render
 from hudkit.errors import OperationError
 from hudkit.rooms.allowances import attention_shares
 from hudkit.rooms.hud.cached_renderer import CachedRenderer
-from hudkit.rooms.hud.notations import NOTATIONS, Notation
+from hudkit.rooms.hud.notations import ANCHORED_NOTATIONS, NOTATIONS, Notation
 from hudkit.rooms.world import AgentState, World
 
 
@@ -39,6 +39,8 @@ class BeatFacts(msgspec.Struct, frozen=True, gc=False):
     rooms_opening: str
     """What opens the rooms; `rooms_opening_tokens` is what that costs."""
     rooms_opening_tokens: int
+    upto: int | None = None
+    """The last message that may be shown, where it is not the newest: that of the base."""
 
 
 def resolve_beat(
@@ -48,10 +50,11 @@ def resolve_beat(
     agent = world.agents.get(agent_id)
     if agent is None:
         raise OperationError(f"there is no agent {agent_id}", hint="Agents have ids from 1; the Architect has no HUD")
-    notation = NOTATIONS[agent.input_format]
+    notations = NOTATIONS if world.revision < 2 else ANCHORED_NOTATIONS
+    notation = notations[agent.input_format]
     tokens = world.rules.tokens
     # Counted before the rooms are shared out; it is written anew where some of them do not fit.
-    opening = notation.rooms(len(agent.rooms))
+    opening = notation.rooms(len(agent.rooms), more=notation.anchored)
     return BeatFacts(
         world,
         agent,
@@ -117,7 +120,8 @@ class AgentHud(msgspec.Struct, frozen=True):
 
     `tokens` are those of `text` by the renderer's counter; `digest` is BLAKE2b (128 bits, hex) of its UTF-8, without
     whispers. The first `stable` characters are the same for all agents of a kind, and so far a provider's prefix
-    cache serves all of them.
+    cache serves all of them. `anchors` are the ends of the base and of the news: the agent's next HUD begins with
+    both, unless it has a new base. `base` is what `BeatBegun.base` will be.
     """
 
     agent: int
@@ -131,6 +135,8 @@ class AgentHud(msgspec.Struct, frozen=True):
     sections: tuple[HudSection, ...]
     omitted: tuple[HudOmission, ...]
     lazy_document: LazyDocument
+    anchors: tuple[int, ...] = ()
+    base: int = 0
 
     @property
     def document(self) -> dict[str, Any]:

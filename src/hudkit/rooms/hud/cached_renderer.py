@@ -205,25 +205,42 @@ class CachedRenderer:
     ) -> int:
         """Return the least index, `after` at least, from which on the messages before `stop` have `limit` tokens at
         most. Older messages are written as far as they are needed for that."""
+        if stop < rendered.first:  # a base from before the messages that anybody looked at
+            self._write_older(rendered, max(after, stop - MESSAGE_CHUNK), notation, now)
         while True:
             first, sums = rendered.first, rendered.sums
             start = first + bisect_left(sums, sums[stop - first] - limit, max(0, after - first), stop - first)
             if start > first or first <= after:
                 return start
             # All that is written fits: write as many again, so that a long room costs few rounds.
-            rendered.first = max(after, first - max(MESSAGE_CHUNK, len(rendered.rows)))
-            older = [self._row(rendered.messages[id], notation, now) for id in rendered.ids[rendered.first : first]]
-            self._row_count += len(older)
-            self._set_rows(rendered, older + rendered.rows)
+            self._write_older(rendered, max(after, first - max(MESSAGE_CHUNK, len(rendered.rows))), notation, now)
+
+    def _write_older(self, rendered: RenderedRoom, start: int, notation: Notation, now: int) -> None:
+        """Write the messages from index `start` on, before those that are written."""
+        older = [self._row(rendered.messages[id], notation, now) for id in rendered.ids[start : rendered.first]]
+        rendered.first = start
+        self._row_count += len(older)
+        self._set_rows(rendered, older + rendered.rows)
 
     def _set_rows(self, rendered: RenderedRoom, rows: list[RenderedMessage]) -> None:
         rendered.rows = rows
         rendered.sums = list(accumulate([row.tokens for row in rows], initial=0))
 
     def _row(self, message: RoomMessage, notation: Notation, now: int) -> RenderedMessage:
-        plain = hud_fields.message_fields(message, time_format(notation, now))
+        plain = hud_fields.message_fields(message, time_format(notation, now), reactions=not notation.anchored)
         piece = notation.message(plain) + notation.between
         return RenderedMessage(message, message.version, plain, piece, self.sum(piece))
+
+    def news_item(self, message: RoomMessage, notation: Notation, now: int) -> RenderedMessage:
+        """Return a message as it is written among the news."""
+
+        def make() -> RenderedMessage:
+            fields = hud_fields.message_fields(message, time_format(notation, now), reactions=False)
+            piece = notation.news_item({"room_id": message.room, **fields}) + notation.between
+            return RenderedMessage(message, message.version, fields, piece, self.sum(piece))
+
+        day = now // DAY if notation.short_times else 0
+        return self.while_same(("news", notation.name, message.id, day), message, make)
 
     # -- recent actions ------------------------------------------------------------------------------------------
 
@@ -251,14 +268,15 @@ class CachedRenderer:
         return lines
 
     def _action(self, action: RecentAction, notation: Notation, now: int) -> RenderedAction:
-        plain = hud_fields.action_fields(action, time_format(notation, now))
+        # Of two actions in one minute, an agent must see which was a moment ago.
+        plain = hud_fields.action_fields(action, time_format(notation, now, seconds=notation.anchored))
         piece = notation.action(plain) + notation.between
         return RenderedAction(action, plain, piece, self.sum(piece))
 
 
-def time_format(notation: Notation, now: int) -> hud_fields.TimeFormat:
-    """Return how a notation tells a time at `now`."""
-    return (lambda time: format_short(time, now)) if notation.short_times else format_iso
+def time_format(notation: Notation, now: int, *, seconds: bool = False) -> hud_fields.TimeFormat:
+    """Return how a notation tells a time at `now`; `seconds`: to the second, also where times are short."""
+    return (lambda time: format_short(time, now, seconds=seconds)) if notation.short_times else format_iso
 
 
 def split_at_token_boundaries(text: str) -> list[str]:

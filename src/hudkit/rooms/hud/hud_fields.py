@@ -49,8 +49,8 @@ def action_fields(action: RecentAction, format_time: TimeFormat) -> dict[str, An
     return {**row, "refused": shorten(action.why, 2 * _MAX_ARGUMENT_CHARACTERS)} if action.why else row
 
 
-def message_fields(message: RoomMessage, format_time: TimeFormat) -> dict[str, Any]:
-    """Return a message: who said it, when, what it answers, and how many reacted how."""
+def message_fields(message: RoomMessage, format_time: TimeFormat, *, reactions: bool = True) -> dict[str, Any]:
+    """Return a message: who said it, when, what it answers, and how many reacted how, unless that is told apart."""
     row: dict[str, Any] = {
         "id": message.id,
         "timestamp": format_time(message.posted_at),
@@ -61,9 +61,31 @@ def message_fields(message: RoomMessage, format_time: TimeFormat) -> dict[str, A
     # Absent fields cost nothing: most messages answer none, and have no reactions.
     if message.reply_to:
         row["reply_to"] = message.reply_to
-    if message.reactions:
-        row["reactions"] = {name: len(agents) for name, agents in message.reactions.items()}
+    if message.reactions and reactions:
+        row["reactions"] = reaction_counts(message)
     return row
+
+
+def reaction_counts(message: RoomMessage) -> dict[str, int]:
+    """Return how many reacted how to a message."""
+    return {name: len(agents) for name, agents in message.reactions.items()}
+
+
+def knowledge_changes(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Return what is otherwise in `now`, by its path; `None` for what is gone.
+
+    For example, `{"a": {"b": 1, "c": 2}}` and `{"a": {"b": 3}}` give `{"a.b": 3, "a.c": None}`.
+    """
+    changes: dict[str, Any] = {}
+    for name in {**before, **now}:
+        here, old, new = f"{path}{name}", before.get(name), now.get(name)
+        if old is new or old == new:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict) and new and new.keys() != {"v", "w"}:
+            changes |= knowledge_changes(old, new, f"{here}.")
+        else:
+            changes[here] = new
+    return changes
 
 
 def pending_fields(message: PendingMessage, now: int) -> dict[str, Any]:
@@ -115,12 +137,12 @@ def format_iso(time: int) -> str:
     return f"{_format_date(days)}T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
 
 
-def format_short(time: int, now: int) -> str:
-    """Return a time as far as it differs from `now`: `10:30` on the same day, else `01-15 10:30`, else
-    `2023-01-15 10:30`."""
+def format_short(time: int, now: int, *, seconds: bool = False) -> str:
+    """Return a time as far as it differs from `now`: `10:30` on the same day (`10:30:05` with `seconds`), else
+    `01-15 10:30`, else `2023-01-15 10:30`."""
     if time // DAY == now // DAY:
         minutes = time % DAY // 60_000
-        return f"{minutes // 60:02}:{minutes % 60:02}"
+        return f"{minutes // 60:02}:{minutes % 60:02}" + (f":{time // 1000 % 60:02}" if seconds else "")
     then = datetime.fromtimestamp(time // 1000, UTC)
     same_year = then.year == datetime.fromtimestamp(now // 1000, UTC).year
     return then.strftime("%m-%d %H:%M" if same_year else "%Y-%m-%d %H:%M")

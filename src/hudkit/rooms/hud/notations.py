@@ -26,6 +26,8 @@ class Notation(Protocol):
 
     name: str
     short_times: bool
+    anchored: bool
+    """Whether it is of a HUD that goes on from a base."""
     between: str
     """Behind a message, or an action, that another one follows."""
     end_actions: str
@@ -59,8 +61,27 @@ class Notation(Protocol):
         """Return one recent action, without what is behind it."""
         ...
 
-    def now(self, value: str) -> str:
+    def now(self, value: str, name: str = "now") -> str:
         """Return the time, and what closes `self`."""
+        ...
+
+    def part(self, name: str, value: Any) -> str:
+        """Return a member of the document that another one follows."""
+        ...
+
+    def news(self, number: int) -> str:
+        """Return what opens the news; without any, all of them."""
+        ...
+
+    def news_item(self, value: dict[str, Any]) -> str:
+        """Return a message of the news, without what is behind it."""
+        ...
+
+    end_news: str
+    """Behind the last message of the news."""
+
+    def present(self, value: dict[str, Any]) -> str:
+        """Return the last member of the document, and its end."""
         ...
 
     def tail(self, body: str) -> str | None:
@@ -70,8 +91,8 @@ class Notation(Protocol):
         """
         ...
 
-    def rooms(self, number: int) -> str:
-        """Return what opens the rooms; without any, the document ends here."""
+    def rooms(self, number: int, *, more: bool = False) -> str:
+        """Return what opens the rooms; without any, the document ends here, or goes on (`more`)."""
         ...
 
     def head(self, value: dict[str, Any]) -> str:
@@ -90,9 +111,9 @@ class Notation(Protocol):
         """Return one message, without what is behind it."""
         ...
 
-    def end(self, *, rows: bool, last: bool) -> str:
+    def end(self, *, rows: bool, last: bool, more: bool = False) -> str:
         """Return what is behind the last message of a room (or `messages(0)`); `last`: of the last room, which ends
-        the document."""
+        the document, or not (`more`)."""
         ...
 
 
@@ -104,6 +125,7 @@ class _JsonNotation:
 
     name = "json"
     short_times = False
+    anchored = False
     between = ",\n"
     end_actions = "\n    ],\n"
 
@@ -130,14 +152,28 @@ class _JsonNotation:
     def action(self, value: dict[str, Any]) -> str:
         return _json_item(3, value)
 
-    def now(self, value: str) -> str:
-        return f'    "now": {json_text.encode(value)}\n  }},\n'
+    def now(self, value: str, name: str = "now") -> str:
+        return f'    "{name}": {json_text.encode(value)}\n  }},\n'
+
+    def part(self, name: str, value: Any) -> str:
+        return _json_member(1, name, value)
+
+    end_news = "\n  ],\n"
+
+    def news(self, number: int) -> str:
+        return '  "news": [\n' if number else '  "news": [],\n'
+
+    def news_item(self, value: dict[str, Any]) -> str:
+        return _json_item(2, value)
+
+    def present(self, value: dict[str, Any]) -> str:
+        return f'  "now": {_json_lines(1, value)}\n}}'
 
     def tail(self, body: str) -> str | None:
         return body[body.rindex("\n") + 1 :]
 
-    def rooms(self, number: int) -> str:
-        return '  "rooms": [\n' if number else '  "rooms": []\n}'
+    def rooms(self, number: int, *, more: bool = False) -> str:
+        return '  "rooms": [\n' if number else '  "rooms": [],\n' if more else '  "rooms": []\n}'
 
     def head(self, value: dict[str, Any]) -> str:
         return f"{_json_item(2, value).removesuffix(_JSON_ROOM_CLOSE)},\n"
@@ -151,8 +187,9 @@ class _JsonNotation:
     def message(self, value: dict[str, Any]) -> str:
         return _json_item(4, value)
 
-    def end(self, *, rows: bool, last: bool) -> str:
-        return ("\n      ]\n    }" if rows else "\n    }") + ("\n  ]\n}" if last else ",\n")
+    def end(self, *, rows: bool, last: bool, more: bool = False) -> str:
+        closing = ("\n  ],\n" if more else "\n  ]\n}") if last else ",\n"
+        return ("\n      ]\n    }" if rows else "\n    }") + closing
 
 
 _JSON_ROOM_CLOSE = "\n    }"
@@ -206,6 +243,7 @@ class _CompactNotation:
 
     name = "compact"
     short_times = True
+    anchored = False
     between = ',{"'
     end_actions = '],"'
 
@@ -230,14 +268,28 @@ class _CompactNotation:
     def action(self, value: dict[str, Any]) -> str:
         return _compact_object(value) + "}"
 
-    def now(self, value: str) -> str:
-        return _compact_member("now", value) + '},"'
+    def now(self, value: str, name: str = "now") -> str:
+        return _compact_member(name, value) + '},"'
+
+    def part(self, name: str, value: Any) -> str:
+        return self.member(name, value)
+
+    end_news = '],"'
+
+    def news(self, number: int) -> str:
+        return 'news":[{"' if number else 'news":[],"'
+
+    def news_item(self, value: dict[str, Any]) -> str:
+        return self.message(value)
+
+    def present(self, value: dict[str, Any]) -> str:
+        return _compact_member("now", value) + "}"
 
     def tail(self, body: str) -> str | None:  # noqa: ARG002
         return None
 
-    def rooms(self, number: int) -> str:
-        return 'rooms":[{"' if number else 'rooms":[]}'
+    def rooms(self, number: int, *, more: bool = False) -> str:
+        return 'rooms":[{"' if number else 'rooms":[],"' if more else 'rooms":[]}'
 
     def head(self, value: dict[str, Any]) -> str:
         return _compact_object(value) + ',"'
@@ -251,8 +303,8 @@ class _CompactNotation:
     def message(self, value: dict[str, Any]) -> str:
         return _compact_object(value) + "}"
 
-    def end(self, *, rows: bool, last: bool) -> str:  # noqa: ARG002
-        return "]}" + ("]}" if last else ',{"')
+    def end(self, *, rows: bool, last: bool, more: bool = False) -> str:  # noqa: ARG002
+        return "]}" + (('],"' if more else "]}") if last else ',{"')
 
 
 def _compact_object(value: dict[str, Any]) -> str:
@@ -277,6 +329,7 @@ class _ToonNotation:
 
     name = "toon"
     short_times = True
+    anchored = False
     between = "\n"
     end_actions = "\n"
 
@@ -302,14 +355,30 @@ class _ToonNotation:
         lines = toon.encode(align_rows(visible_data(value), flat=True)).split("\n")
         return "    - " + "\n      ".join(lines)
 
-    def now(self, value: str) -> str:
-        return self.member("now", value)
+    def now(self, value: str, name: str = "now") -> str:
+        return self.member(name, value)
+
+    def part(self, name: str, value: Any) -> str:
+        return _toon_lines(0, _toon_member(name, value))
+
+    end_news = "\n"
+
+    # No list: its header would say how many there are, and change with each one that is added.
+    def news(self, number: int) -> str:
+        return "news:\n" if number else _toon_lines(0, _toon_member("news", {}))
+
+    def news_item(self, value: dict[str, Any]) -> str:
+        cells = [value.get(name) for name in NEWS_COLUMNS]
+        return "  " + toon.encode({str(value["id"]): visible_data(cells)})
+
+    def present(self, value: dict[str, Any]) -> str:
+        return _toon_lines(0, _toon_member("now", value)).removesuffix("\n")
 
     def tail(self, body: str) -> str | None:  # noqa: ARG002
         return None
 
-    def rooms(self, number: int) -> str:
-        return f"rooms[{number}]:\n" if number else "rooms: []"
+    def rooms(self, number: int, *, more: bool = False) -> str:
+        return f"rooms[{number}]:\n" if number else "rooms: []\n" if more else "rooms: []"
 
     def head(self, value: dict[str, Any]) -> str:
         return _toon_lines(0, _toon_member("rooms", [value])[1:])
@@ -324,8 +393,8 @@ class _ToonNotation:
     def message(self, value: dict[str, Any]) -> str:
         return f"      {_toon_table(value)[1].lstrip()}"
 
-    def end(self, *, rows: bool, last: bool) -> str:  # noqa: ARG002
-        return "" if last else "\n"
+    def end(self, *, rows: bool, last: bool, more: bool = False) -> str:  # noqa: ARG002
+        return "" if last and not more else "\n"
 
 
 def visible_data(value: Any) -> Any:
@@ -381,6 +450,45 @@ def _toon_lines(depth: int, lines: Iterable[str]) -> str:
     pad = "  " * depth
     return "".join([f"{pad}{line}\n" for line in lines])
 
+
+NEWS_COLUMNS = ("room_id", "timestamp", "sender", "content", "type", "reply_to")
+"""What a message of the news is in TOON: one line, by its number, with these values."""
+
+
+class _AnchoredToonNotation(_ToonNotation):
+    """TOON for HUDs that go on from a base: messages there have no reactions, which change."""
+
+    def messages(self, number: int) -> str:
+        return (
+            f'    messages[{number}]{{id,timestamp,sender,content,type,"reply_to?"}}:\n'
+            if number
+            else "    messages: []"
+        )
+
+    def message(self, value: dict[str, Any]) -> str:
+        cells = {
+            "id": value["id"],
+            "timestamp": value["timestamp"],
+            "sender": value["sender"],
+            "content": visible_data(value["content"]),
+            "type": value["type"],
+            "reply_to?": value.get("reply_to"),
+        }
+        return f"      {toon.encode({'messages': [cells]}).split(chr(10))[1].lstrip()}"
+
+
+def _anchored(notation: Notation) -> Notation:
+    notation.name += ".2"  # its pieces are others in the renderer's caches
+    notation.anchored = True
+    return notation
+
+
+ANCHORED_NOTATIONS: Mapping[str, Notation] = {
+    "json": _anchored(_JsonNotation()),
+    "compact": _anchored(_CompactNotation()),
+    "toon": _anchored(_AnchoredToonNotation()),
+}
+"""The same for worlds from revision 2 on, by the values of an agent's `input_format`."""
 
 NOTATIONS: Mapping[str, Notation] = {
     notation.name: notation for notation in (_JsonNotation(), _CompactNotation(), _ToonNotation())

@@ -34,18 +34,18 @@ from hudkit.rooms.prompts import (
 )
 from hudkit.rooms.world import AgentState, WorldRules
 
-_FULL_MEMORY_PERCENT = 80
+FULL_MEMORY_PERCENT = 80
 """Percent of memory from which on an agent is told how to prune."""
 
 _MIN_BACKGROUND_CHARACTERS = 400
 """Characters of a background that stay, whatever else there is."""
 
-_CAP_EXCEEDED = "static parts exceed their cap"
+CAP_EXCEEDED = "static parts exceed their cap"
 _UNWEIGHTED = 0.5
 """The weight of knowledge that has none: the middle."""
 
 
-class _SharedPrefix(msgspec.Struct):
+class SharedPrefix(msgspec.Struct):
     """`system` and `meta`: the same for every agent of a kind."""
 
     text: str
@@ -63,7 +63,7 @@ class _SharedPrefix(msgspec.Struct):
         return digest
 
 
-class _IdentityAndKnowledge(msgspec.Struct):
+class IdentityAndKnowledge(msgspec.Struct):
     """Who an agent is and what it knows, as pieces, as data, and the tokens of both."""
 
     identity: str
@@ -75,10 +75,10 @@ class _IdentityAndKnowledge(msgspec.Struct):
 class _SelfSection(msgspec.Struct):
     """What is before the rooms; `pieces` are those of `self`, as it is written."""
 
-    prefix: _SharedPrefix
+    prefix: SharedPrefix
     pieces: list[str]
     tokens: int
-    knowledge: _IdentityAndKnowledge
+    knowledge: IdentityAndKnowledge
     actions: list[RenderedAction]
     now: str
     sections: list[HudSection]
@@ -89,6 +89,16 @@ class _SelfSection(msgspec.Struct):
         """`self` as data."""
         actions = [action.plain for action in self.actions]
         return {**self.knowledge.plain, "recent_actions": actions, "now": self.now}
+
+
+def memory_used(facts: BeatFacts) -> int:
+    """Return the percent of its memory that an agent uses."""
+    agent, renderer, limit = facts.agent, facts.renderer, facts.world.rules.tokens.knowledge
+
+    def make() -> int:
+        return min(100, renderer.sum(knowledge_json(agent.knowledge)) * 100 // limit) if agent.knowledge else 0
+
+    return renderer.while_same(("memory_used", agent.id, limit), agent.knowledge, make)
 
 
 def build_self_section(facts: BeatFacts) -> _SelfSection:
@@ -103,14 +113,14 @@ def build_self_section(facts: BeatFacts) -> _SelfSection:
     around = sum(map(renderer.count, (notation.actions(len(actions)), now_piece, notation.end_actions)))
     action_tokens = sum([action.tokens for action in actions])
     # Whole first: nearly every beat fits, and all of that is in the caches.
-    writer = _KnowledgeWriter(facts)
-    prefix, knowledge = _shared_prefix(facts, examples=True), writer.whole()
+    writer = KnowledgeWriter(facts)
+    prefix, knowledge = shared_prefix(facts, examples=True), writer.whole()
     omitted: list[HudOmission] = []
     if prefix.tokens + knowledge.tokens + around + action_tokens > cap:
         knowledge = writer.whole(tight=True)
     if prefix.tokens + knowledge.tokens + around > cap:
-        prefix = _shared_prefix(facts, examples=False)
-        omitted = [HudOmission("meta", "examples", 1, _CAP_EXCEEDED)]
+        prefix = shared_prefix(facts, examples=False)
+        omitted = [HudOmission("meta", "examples", 1, CAP_EXCEEDED)]
     available = cap - prefix.tokens - around
     if knowledge.tokens > available:
         # Cutting tries many lengths, so what came of it is kept as long as the memory is the same.
@@ -127,9 +137,9 @@ def build_self_section(facts: BeatFacts) -> _SelfSection:
             limit=cap,
             path="self",
         )
-    shown = actions if action_tokens <= left else _newest_within(actions, left)
+    shown = actions if action_tokens <= left else newest_within(actions, left)
     if len(shown) < len(actions):
-        omitted.append(HudOmission("recent_actions", "actions", len(actions) - len(shown), _CAP_EXCEEDED))
+        omitted.append(HudOmission("recent_actions", "actions", len(actions) - len(shown), CAP_EXCEEDED))
         action_tokens = sum([action.tokens for action in shown])
     action_pieces, cost = _action_pieces(facts, shown, action_tokens, now_piece)
     identity_tokens = renderer.count(knowledge.identity)
@@ -153,10 +163,11 @@ def build_self_section(facts: BeatFacts) -> _SelfSection:
 # -- prompts -------------------------------------------------------------------------------------------------------
 
 
-def _shared_prefix(facts: BeatFacts, *, examples: bool) -> _SharedPrefix:
+def shared_prefix(facts: BeatFacts, *, examples: bool) -> SharedPrefix:
+    """Return what is the same for all agents of a kind, with or without examples."""
     world, agent, notation, renderer = facts.world, facts.agent, facts.notation, facts.renderer
 
-    def make() -> _SharedPrefix:
+    def make() -> SharedPrefix:
         prompts = _filled_prompts(world.prompts, world.rules)
         tools = world.rules.tools
         system_fields = {"directives": "\n\n".join(prompts[name] for name in DIRECTIVES)}
@@ -165,7 +176,7 @@ def _shared_prefix(facts: BeatFacts, *, examples: bool) -> _SharedPrefix:
         sections = HudSection("system", renderer.count(system)), HudSection("meta", renderer.count(meta))
         text = system + meta
         tokens = sum(section.tokens for section in sections)
-        return _SharedPrefix(text, plain, tokens, sections, blake2b(text.encode(), digest_size=16))
+        return SharedPrefix(text, plain, tokens, sections, blake2b(text.encode(), digest_size=16))
 
     # By what differs among agents; nothing here may name one, or the prefix would not be shared.
     key = ("prefix", notation.name, agent.kind, agent.can_create, agent.output_format, examples)
@@ -212,7 +223,7 @@ def _meta_fields(
     return meta
 
 
-def _memory_advice(prompts: Mapping[str, str], rules: WorldRules) -> str:
+def memory_advice(prompts: Mapping[str, str], rules: WorldRules) -> str:
     """Return what an agent is told while its memory is nearly full."""
     return fill_placeholders(prompts.get("memory.full") or load_prompts()["memory.full"], rules).strip()
 
@@ -220,25 +231,25 @@ def _memory_advice(prompts: Mapping[str, str], rules: WorldRules) -> str:
 # -- identity and knowledge ----------------------------------------------------------------------------------------
 
 
-class _KnowledgeWriter:
+class KnowledgeWriter:
     """Writes identity and memory of one agent, whole or cut."""
 
     def __init__(self, facts: BeatFacts) -> None:
         self._facts = facts
 
-    def whole(self, *, background: str | None = None, tight: bool = False) -> _IdentityAndKnowledge:
+    def whole(self, *, background: str | None = None, tight: bool = False) -> IdentityAndKnowledge:
         """Return identity and all knowledge; `tight`, on one line."""
         if background is None:
             background = self._facts.agent.background
         return self._assembled(background, *self._knowledge(tight))
 
-    def cut(self, limit: int) -> tuple[_IdentityAndKnowledge, list[HudOmission]]:
+    def cut(self, limit: int) -> tuple[IdentityAndKnowledge, list[HudOmission]]:
         """Return identity and knowledge within `limit` tokens, or as few as they can be, and what is left out
         then."""
         omitted: list[HudOmission] = []
         background = self._facts.agent.background
 
-        def with_background(characters: int) -> _IdentityAndKnowledge:
+        def with_background(characters: int) -> IdentityAndKnowledge:
             return self.whole(background=shorten(background, characters), tight=True)
 
         length = largest_fitting(
@@ -247,7 +258,7 @@ class _KnowledgeWriter:
         draft = with_background(length)
         if length < len(background):
             cut_away = len(background) - length
-            omitted.append(HudOmission("identity", "characters of the background", cut_away, _CAP_EXCEEDED))
+            omitted.append(HudOmission("identity", "characters of the background", cut_away, CAP_EXCEEDED))
             background = shorten(background, length)
         if draft.tokens <= limit:
             return draft, omitted
@@ -255,34 +266,38 @@ class _KnowledgeWriter:
         # The heaviest leaves stay; of equal ones the first. What stays is shown in its own order again.
         leaves = sorted(enumerate(_weighted_leaves(tree)), key=lambda numbered: (-numbered[1][2], numbered[0]))
 
-        def with_leaves(number: int) -> _IdentityAndKnowledge:
+        def with_leaves(number: int) -> IdentityAndKnowledge:
             in_order = sorted(leaves[:number], key=lambda numbered: numbered[0])
             heaviest = _tree({path: value for _, (path, value, _) in in_order})
             piece = self._facts.notation.knowledge(heaviest, tight=True)
             return self._assembled(background, heaviest, used, piece, self._facts.renderer.count(piece))
 
         number = largest_fitting(0, len(leaves), lambda number: with_leaves(number).tokens <= limit)
-        omitted.append(HudOmission("knowledge", "entries", len(leaves) - number, _CAP_EXCEEDED))
+        omitted.append(HudOmission("knowledge", "entries", len(leaves) - number, CAP_EXCEEDED))
         return with_leaves(number), omitted
 
     def _assembled(
         self, background: str, tree: dict[str, Any], used: int, knowledge_piece: str, knowledge_tokens: int
-    ) -> _IdentityAndKnowledge:
+    ) -> IdentityAndKnowledge:
         facts = self._facts
         agent, notation, count = facts.agent, facts.notation, facts.renderer.count
         plain: dict[str, Any] = {"identity": _identity_fields(agent, background)}
         key = ("identity", notation.name, agent.kind, agent.id, agent.name, agent.model, background)
         identity = facts.renderer.cached(key, lambda: notation.identity(plain["identity"]))
-        plain["knowledge"], plain["memory_used"] = tree, f"{used}%"
+        plain["knowledge"] = tree
+        if notation.anchored:  # what changes all the time is told behind the rooms
+            tokens = count(identity) + knowledge_tokens
+            return IdentityAndKnowledge(identity, [knowledge_piece], plain, tokens)
+        plain["memory_used"] = f"{used}%"
         more = [self._member("memory_used", plain["memory_used"])]
-        if used >= _FULL_MEMORY_PERCENT:
-            plain["advice"] = _memory_advice(facts.world.prompts, facts.world.rules)
+        if used >= FULL_MEMORY_PERCENT:
+            plain["advice"] = memory_advice(facts.world.prompts, facts.world.rules)
             more.append(self._member("advice", plain["advice"]))
         if facts.whispers:
             plain["once"] = list(facts.whispers)
             more.append(notation.member("once", plain["once"]))  # not cached: it comes once
         tokens = count(identity) + knowledge_tokens + sum(map(count, more))
-        return _IdentityAndKnowledge(identity, [knowledge_piece, *more], plain, tokens)
+        return IdentityAndKnowledge(identity, [knowledge_piece, *more], plain, tokens)
 
     def _knowledge(self, tight: bool) -> tuple[dict[str, Any], int, str, int]:
         """Return knowledge as it is shown, percent of its limit (rounded down), as it is written, and the tokens of
@@ -296,7 +311,7 @@ class _KnowledgeWriter:
             tokens = renderer.sum(knowledge_json(agent.knowledge)) if agent.knowledge else 0
             return shown, min(100, tokens * 100 // limit), piece, renderer.sum(piece)
 
-        key = ("knowledge", notation.name, agent.id, tight, limit)
+        key = ("knowledge", notation.name, agent.id, tight, limit, self._facts.upto is None)
         return renderer.while_same(key, agent.knowledge, make)
 
     def _member(self, name: str, value: str) -> str:
@@ -331,7 +346,7 @@ def _tree(leaves: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
 # -- recent actions ------------------------------------------------------------------------------------------------
 
 
-def _newest_within(actions: list[RenderedAction], limit: int) -> list[RenderedAction]:
+def newest_within(actions: list[RenderedAction], limit: int) -> list[RenderedAction]:
     """Return as many of the newest actions as cost no more than `limit` tokens."""
     for number, action in enumerate(reversed(actions)):
         limit -= action.tokens

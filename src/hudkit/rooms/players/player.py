@@ -128,6 +128,9 @@ _MAX_OUTPUT = 4_000
 _SERVER_SILENCE = 120.0
 """Seconds without a byte after which a model's server counts as gone."""
 
+_CACHES_BY_BLOCKS = "anthropic:"
+"""How names of models begin whose provider caches only what a request names."""
+
 _ENDING_ERRORS = {
     "length": "the answer was longer than the model may write, and was cut off",
     "refusal": "the model's provider held the answer back",
@@ -138,8 +141,8 @@ class ModelPlayer:
     """A model that answers HUDs, each with one call through the port to models.
 
     The part that is the same for all agents of a kind goes as the system prompt, so that a provider's prefix cache
-    serves them all; the rest is the user's message, which no later beat repeats and no cache should keep. Together
-    they are the HUD.
+    serves them all; the rest is the user's message, of which a cache has all that the agent's last beat had, too.
+    Together they are the HUD.
     """
 
     def __init__(self, model: Model, settings: RequestSettings | None = None) -> None:
@@ -151,20 +154,25 @@ class ModelPlayer:
 
     async def reply(self, prompt: BeatPrompt) -> BeatReply:
         """Call the model once and return its reply; see `Player.reply`."""
-        return await self._ask(prompt, (prompt.hud.text[prompt.hud.stable :],))
+        return await self._ask(prompt)
 
     async def answer_aside(self, prompt: BeatPrompt, question: str) -> BeatReply:
         """Ask something besides a beat, behind the HUD of `prompt`, and return the answer as it is."""
-        return await self._ask(prompt, (prompt.hud.text[prompt.hud.stable :], question))
+        return await self._ask(prompt, question)
 
-    async def _ask(self, prompt: BeatPrompt, texts: tuple[str, ...]) -> BeatReply:
-        message = UserMessage(tuple(TextContent(text) for text in texts))
+    async def _ask(self, prompt: BeatPrompt, *more: str) -> BeatReply:
+        hud = prompt.hud
+        # Providers that cache by themselves find how far a request is like the one before. Where a cache must be
+        # asked for, the base is a block of its own, at whose end it is.
+        end = hud.anchors[0] if hud.anchors and self._model.name.startswith(_CACHES_BY_BLOCKS) else hud.stable
+        blocks = tuple(text for text in (hud.text[: hud.stable], hud.text[hud.stable : end]) if text)
+        message = UserMessage(tuple(TextContent(text) for text in (hud.text[end:], *more)))
         # What an agent says of itself goes before the player's own settings.
         own = {name: value for name, value in msgspec.structs.asdict(prompt.answers).items() if value}
         if prompt.answers.temperature is not None:
             own["temperature"] = prompt.answers.temperature
         settings = msgspec.structs.replace(self._settings, **own)
-        request = CompletionRequest((prompt.hud.text[: prompt.hud.stable],), (message,), (), settings)
+        request = CompletionRequest(blocks, (message,), (), settings)
         try:
             return _as_reply(await complete(self._model, request))
         except ModelError as error:

@@ -158,9 +158,9 @@ def failing_beat(agent: int) -> Iterator[None]:
 def begin_beat(transaction: Transaction, claim: JobClaim, hud: AgentHud | None, now: int) -> None:
     """Append that an agent is asked; without `hud`, none could be composed."""
     agent = transaction.world.agents[claim.job]
-    digest, tokens = (hud.digest, hud.tokens) if hud is not None else ("", 0)
+    digest, tokens, base = (hud.digest, hud.tokens, hud.base) if hud is not None else ("", 0, 0)
     transaction.append(
-        e.BeatBegun(agent.id, claim.fence, now, claim.due, digest, tokens, agent.input_format, agent.model),
+        e.BeatBegun(agent.id, claim.fence, now, claim.due, digest, tokens, agent.input_format, agent.model, base),
         timestamp=now,
     )
 
