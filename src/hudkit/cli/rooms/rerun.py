@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -29,7 +30,8 @@ _ANSWERS = AnswerSettings.__struct_fields__
 def run(args: argparse.Namespace) -> int:
     """Carry the command out and return its exit code."""
     path = path_of(args.name)
-    check_free(path)
+    if isinstance(path, Path):
+        check_free(path)
     with reading(args.world) as world_log, removed_unless_finished(path):
         changes = [_alteration(world_log, text) for text in args.alter]
         changes += [_saying(world_log, room, text) for room, text in args.say]
@@ -46,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
             for do in changes:
                 do(architect)
 
-        copy, report = rerun_log(world_log, path, change, after=args.after, name=path.stem)
+        name = path.stem if isinstance(path, Path) else ""
+        copy, report = rerun_log(world_log, path, change, after=args.after, name=name)
         with copy:
             beats = 0 if args.stop or report.parting is None else report.beats_left
             if args.beats is not None and not args.stop:
