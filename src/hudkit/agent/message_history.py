@@ -210,6 +210,7 @@ def message_size(message: StoredMessage) -> int:
             case StoredCall():
                 output = _PRUNED_CHARACTERS if part.compacted else len(part.output) + len(part.error)
                 arguments = sum(len(str(value)) + len(key) for key, value in part.arguments.items())
+                output += 0 if part.compacted else _MEDIA_CHARACTERS * len(part.attachments)
                 total += output + len(part.tool) + arguments
             case Attachment():
                 total += _MEDIA_CHARACTERS if part.data else _NAMED_FILE_CHARACTERS

@@ -85,10 +85,20 @@ class StoredReasoning(msgspec.Struct, frozen=True, tag="reasoning", omit_default
     meta: dict[str, Any] = {}
 
 
+class Attachment(msgspec.Struct, frozen=True, tag="file", omit_defaults=True):
+    """A file that the user attached or a tool gave: by its path inside the project, or with its bytes (`data`)."""
+
+    id: str
+    path: str = ""
+    media_type: str = ""
+    data: bytes = b""
+
+
 class StoredCall(msgspec.Struct, frozen=True, tag="tool", omit_defaults=True):
     """A tool call with its result. `compacted` is when its output was taken out of the window (0: it is in it).
 
-    `interrupted`: its process ended while it ran; it may have had effects, and it was not run again.
+    `attachments` are pictures and documents that belong to the output. `interrupted`: its process ended while it ran;
+    it may have had effects, and it was not run again.
     """
 
     id: str
@@ -104,20 +114,12 @@ class StoredCall(msgspec.Struct, frozen=True, tag="tool", omit_defaults=True):
     ended: int = 0
     compacted: int = 0
     interrupted: bool = False
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def done(self) -> bool:
         """Return whether the call has ended."""
         return self.status in ("completed", "error")
-
-
-class Attachment(msgspec.Struct, frozen=True, tag="file", omit_defaults=True):
-    """A file that the user attached: by its path inside the project, or with its bytes (`data`)."""
-
-    id: str
-    path: str = ""
-    media_type: str = ""
-    data: bytes = b""
 
 
 class ChangedFiles(msgspec.Struct, frozen=True, tag="patch", omit_defaults=True):

@@ -162,7 +162,7 @@ def to_model_messages(
         if message.role == "user":
             converted += _user_message(message, parts, media)
         else:
-            converted += _assistant_messages(message, parts, seen)
+            converted += _assistant_messages(message, parts, seen, media)
     if converted and not isinstance(converted[0], UserMessage):
         converted.insert(0, UserMessage((TextContent(CONTINUATION),)))
     return tuple(_with_answers((*converted, *more)))
@@ -248,7 +248,7 @@ def _file(part: ChatPart, stored: StoredPart | None, media: bool) -> TextContent
     return TextContent(f"[attached: {name or 'a file'}{kind}]")
 
 
-def _assistant_messages(message: ChatMessage, parts: PartLookup, seen: set[str]) -> list[ModelMessage]:
+def _assistant_messages(message: ChatMessage, parts: PartLookup, seen: set[str], media: bool) -> list[ModelMessage]:
     """Return a response and the results of its calls; nothing for one without words, thoughts or calls."""
     pieces: list[TextContent | Reasoning | ToolCall] = []
     results: list[ModelMessage] = []
@@ -261,9 +261,18 @@ def _assistant_messages(message: ChatMessage, parts: PartLookup, seen: set[str])
             seen.add(part.call_id)
             failed = part.status not in ("completed", "")
             pieces.append(_tool_call(part, parts(part.id)))
-            results.append(ToolResult(part.call_id, part.tool, escape_surrogates(part.text) or _NO_RESULT, failed))
+            words = escape_surrogates(part.text) or _NO_RESULT
+            files = _result_media(parts(part.id)) if media else ()
+            results.append(ToolResult(part.call_id, part.tool, words, failed, files))
     has_content = any(not isinstance(piece, TextContent) or piece.text for piece in pieces)
     return [AssistantMessage(tuple(pieces)), *results] if has_content else []
+
+
+def _result_media(stored: StoredPart | None) -> tuple[Media, ...]:
+    """Return what belongs to the output of a call, as long as the output is in the window."""
+    if not isinstance(stored, StoredCall) or stored.compacted:
+        return ()
+    return tuple(Media(file.data, file.media_type, file.path) for file in stored.attachments if file.data)
 
 
 def _tool_call(part: ChatPart, stored: StoredPart | None) -> ToolCall:

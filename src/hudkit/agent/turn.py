@@ -69,7 +69,7 @@ from hudkit.models import (
 )
 from hudkit.models.model_names import resolve_model_name
 from hudkit.sections.call_history import CompactionHistory, FileUse, PastCompaction
-from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS, usable_of
+from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS, media_of, usable_of
 from hudkit.tools import is_operation_name
 
 _HELD_BACK = "the answer was held back for safety"
@@ -511,7 +511,13 @@ async def _run_within_limits(
         return ToolOutcome(answer if isinstance(answer, str) else msgspec.json.encode(answer, enc_hook=str).decode())
     if not isinstance(tool, Tool):
         return await _run_sub_agent(run, message, call, arguments)
-    context = replace(run.tool_context, message_id=message.id, call_id=call.call_id)
+    context = replace(
+        run.tool_context,
+        message_id=message.id,
+        call_id=call.call_id,
+        media=media_of(run.model.name),
+        model=run.model.name,
+    )
     if call.tool == "bash":
         # what a person looked at runs as it is
         context.confined = run.setup.confine == "all" or (run.setup.confine == "rules" and not answered)
@@ -598,6 +604,7 @@ def _ended_call(run: RunContext, running: StoredCall, outcome: ToolOutcome, fail
         output=_bound_output(run, outcome.text) + remark,
         title=outcome.title,
         metadata=metadata,
+        attachments=tuple(replace(each, id=run.new_id("prt")) for each in outcome.attachments),
         ended=run.now(),
     )
 

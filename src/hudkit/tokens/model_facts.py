@@ -406,6 +406,25 @@ BUNDLED: dict[str, tuple[float, float, float, float]] = {
 }
 
 
+_MEDIA_FAMILIES: tuple[tuple[str, frozenset[str]], ...] = (
+    (r"claude|gemini|gpt-(?:4o|4\.1|[5-9])|(?:^|[:/])o[34]\b", frozenset({"image", "pdf"})),
+    (
+        r"(?:^|[-_/])vl\b|\d-?vl\b|vision|pixtral|llava|llama-4|gemma-?3|grok-4|glm-4\.\dv|mistral-(?:small-3|medium-3)",
+        frozenset({"image"}),
+    ),
+)
+"""Families of models with the kinds of files that they take as they are, by their providers' pages."""
+
+
+def media_of(model: str) -> frozenset[str]:
+    """Return the kinds of files that a model takes as they are (`image`, `pdf`); nothing for one that nobody knows.
+
+    A model is named as hosts spell it: `anthropic:claude-sonnet-4-6`, `openai/gpt-5`.
+    """
+    name = model.casefold()
+    return next((kinds for pattern, kinds in _MEDIA_FAMILIES if re.search(pattern, name)), frozenset())
+
+
 class Prices(msgspec.Struct, frozen=True):
     """USD per million tokens; list prices, so money made from them is an estimate.
 

@@ -22,12 +22,16 @@ import msgspec
 from msgspec import Meta
 
 from hudkit.agent.file_text import TextFile, decode_text, diff_texts, escape_hidden, find_occurrences
+from hudkit.agent.records import Attachment
 from hudkit.agent.session_store import FileChange, content_digest
 from hudkit.agent.tools.tool import RequiredPermission, Tool, ToolContext, ToolInput, ToolOutcome, run_in_thread
 from hudkit.agent.wildcard import MAX_PATTERN, matches_path
 from hudkit.agent.workspace import FileStamp, ResolvedPath, Workspace, list_files, quote, stamp_of
 from hudkit.compose import visible
 from hudkit.errors import ToolError
+
+_MAX_MEDIA_BYTES = 5 * 1024 * 1024
+"""Bytes of a picture or document that is given to a model, as of a file that is attached to a prompt."""
 
 _CHUNK = 64 * 1024
 _MAX_NAMES = 1_000
@@ -66,9 +70,47 @@ async def _read(arguments: _ReadInput, context: ToolContext) -> ToolOutcome:
     def work(stopped: Callable[[], bool]) -> ToolOutcome:
         if target.real.is_dir():
             return _list_folder(context.workspace, target)
-        return _lines(arguments, context, target, stopped)
+        return _media(context, target) or _lines(arguments, context, target, stopped)
 
     return await run_in_thread(work)
+
+
+_MEDIA_TYPES: tuple[tuple[bytes, bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", b"", "image/png"),
+    (b"\xff\xd8\xff", b"", "image/jpeg"),
+    (b"GIF87a", b"", "image/gif"),
+    (b"GIF89a", b"", "image/gif"),
+    (b"RIFF", b"WEBP", "image/webp"),
+    (b"%PDF-", b"", "application/pdf"),
+)
+"""How pictures and documents begin, what stands behind the eighth byte, and their media type."""
+
+
+def _media(context: ToolContext, target: ResolvedPath) -> ToolOutcome | None:
+    """Return a picture or document as it is; `None` for another file. Raises `ToolError` where none can be taken."""
+    with context.workspace.open_file(target) as fd:
+        head = os.pread(fd, 12, 0)
+        size = os.fstat(fd).st_size
+        media_type = next(
+            (kind for begin, behind, kind in _MEDIA_TYPES if head.startswith(begin) and head[8:].startswith(behind)),
+            "",
+        )
+        if not media_type:
+            return None
+        kind = "pdf" if media_type == "application/pdf" else "image"
+        about = f"{quote(target.display)} is {media_type} ({size:,} bytes)"
+        if kind not in context.media:
+            raise ToolError(
+                f"{about}, and {context.model or 'this model'} is not known to take such files",
+                hint="A program can look into it",
+            )
+        if size > _MAX_MEDIA_BYTES:
+            raise ToolError(f"{about}: more than {_MAX_MEDIA_BYTES:,}", hint="A program can make it smaller")
+        data = os.pread(fd, size, 0)
+    attached = Attachment("", target.display, media_type, data)
+    return ToolOutcome(
+        f"[{media_type}, {size:,} bytes: see the file itself]", target.display, attachments=(attached,)
+    )
 
 
 def _lines(
@@ -169,8 +211,8 @@ def _list_folder(workspace: Workspace, target: ResolvedPath) -> ToolOutcome:
 
 READ = Tool(
     "read",
-    "Read a text file (lines with numbers) or list a directory. Long lines and long files are cut and say so; "
-    "use offset and limit for more. Hidden characters are written as escapes.",
+    "Read a text file (lines with numbers), a picture or a PDF, or list a directory. Long lines and long files are "
+    "cut and say so; use offset and limit for more. Hidden characters are written as escapes.",
     _ReadInput,
     _read,
     _read_permissions,

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from hudkit.agent.context_files import Skill
+from hudkit.agent.records import Attachment
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.workspace import FileStamp, Workspace, quote
 from hudkit.errors import HudkitError, ToolError
@@ -27,7 +28,7 @@ class ToolOutcome(msgspec.Struct, frozen=True):
     """What a tool gives back: `text` for the model, and `title`, one line for people.
 
     `files` are the paths that changed, `diff` how. `full_output` is where all of an output is, of which `text` has
-    beginning and end.
+    beginning and end. `attachments` are pictures and documents, with their bytes.
     """
 
     text: str
@@ -37,6 +38,7 @@ class ToolOutcome(msgspec.Struct, frozen=True):
     added: int = 0
     removed: int = 0
     full_output: str = ""
+    attachments: tuple[Attachment, ...] = ()
     metadata: dict[str, Any] = {}
 
 
@@ -81,7 +83,8 @@ class ToolContext(msgspec.Struct):
 
     `seen_stamps` has the stamp of each file as the model last saw it; `is_hidden` says of a path (relative to the
     project) that a search must pass it over; `spill_folder` is a private directory for outputs that are too long.
-    `confined`: a command may write only where tools may, by the system's own means.
+    `confined`: a command may write only where tools may, by the system's own means. `media` are the kinds of files
+    that the model takes as they are (`image`, `pdf`), `model` is its name.
     """
 
     workspace: Workspace
@@ -96,6 +99,8 @@ class ToolContext(msgspec.Struct):
     seen_stamps: dict[str, FileStamp] = {}
     is_hidden: Callable[[str], bool] = _hide_nothing
     confined: bool = False
+    media: frozenset[str] = frozenset()
+    model: str = ""
 
 
 class Tool(msgspec.Struct, frozen=True):
