@@ -292,3 +292,65 @@ def test_what_a_message_told_goes_when_it_is_taken_back() -> None:
             transcript=[("user:1795000000000:", "user"), ("assistant:1795000060000:", "assistant")],
         )
         assert session.state.preferences and session.state.notes, "nobody took it back"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            "I'll use a frozen tuple for orders instead of a list.",
+            "I'll use a frozen tuple for users instead of a list.",
+        ),
+        ("I'll sort lamps by weight rather than by name.", "I'll sort chairs by weight rather than by name."),
+    ],
+)
+def test_the_same_choice_for_another_thing_ends_nothing(first: str, second: str) -> None:
+    for by_agent in (False, True):
+        _, standing = extract(first, KnownStatements(), by_agent=by_agent)
+        after = extract(second, standing, by_agent=by_agent)[0]
+        assert not after.ended and not any(decision.replaces for decision in after.decisions)
+
+
+def test_another_choice_for_the_same_thing_ends_the_first() -> None:
+    _, standing = extract("Let's use Kafka for the queue instead of Rabbit.", KnownStatements())
+    assert heard("Let's use Nats for the queue instead of Kafka.", standing).decisions[0].replaces
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stands"),
+    [
+        ("Limit the download to 20 MB.", "20 MB is too little, let's say 80 MB.", "Limit the download to 80 MB"),
+        ("Let's name the tool hammer.", "Hammer is taken. Let's name it anvil.", "Let's name the tool anvil"),
+    ],
+)
+def test_what_is_turned_down_by_its_name_gives_way(first: str, second: str, stands: str) -> None:
+    _, standing = extract(first, KnownStatements())
+    texts = [statement.text for statement in extract(second, standing)[1].statements()]
+    assert stands in texts or "Let's name it anvil" in texts
+    assert first.rstrip(".") not in texts
+
+
+LECTURE = "A queue keeps what is sent until somebody takes it, and that is the reason why it is there. " * 20
+
+
+def test_a_long_answer_explains_and_announces_only_what_its_author_chose() -> None:
+    steps = "Let's use a small queue to begin with. Replacing names with numbers. I chose Heron over Stork."
+    short, long = (extract(f"{text}{steps}", KnownStatements(), by_agent=True)[0] for text in ("", LECTURE))
+    assert len(short.decisions) > 1
+    assert [decision.summary for decision in long.decisions] == ["I chose Heron over Stork"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I think I'll go with that.",
+        "Let's dive deeper into the second part.",
+        "I'll pick two of them and see how they read.",
+        "I want to make sure that it's the right decision -> 5,9",
+        "I'll keep an eye on the plot and make sure it stays short.",
+        "Here's an example of a cache that never grows.",
+        "Got it! The port of that host is 8080.",
+    ],
+)
+def test_a_next_step_and_what_points_back_state_nothing(message: str) -> None:
+    assert not heard(message)

@@ -102,7 +102,7 @@ def ended_by(text: str, sentence: str, section: str, standing: Sequence[Statemen
     """Return the standing statements that a new one of a section ends, by its value or by saying the opposite."""
     values, subject = values_by_kind(text), about(text)
     changes = bool(_CHANGE.search(sentence))
-    others = [statement for statement in standing if statement.text != text]
+    others = [statement for statement in standing if statement.text != text and not is_parallel(statement.text, text)]
     rejected = rejected_by(text, others)
     if rejected is not None:
         return (rejected,)
@@ -165,6 +165,31 @@ def objected_to(sentence: str, standing: Sequence[Statement]) -> tuple[Statement
         or (values and all(values_by_kind(statement.text).get(kind) == amounts for kind, amounts in values.items()))
     ]
     return (named[0], match["old"], match["rest"].strip(" .!,;:–-")) if len(named) == 1 else None
+
+
+def is_parallel(first: str, second: str) -> bool:
+    """Return whether two statements say the same of two things, so that neither ends the other.
+
+    "A dataclass for orders instead of a dict" and "a dataclass for users instead of a dict" differ in what they are about;
+    "NATS instead of Kafka" and "Redis instead of Kafka" in what is chosen, and those are not parallel.
+    """
+    ours, theirs = _WORD.findall(first.casefold()), _WORD.findall(second.casefold())
+    length = min(len(ours), len(theirs))
+    different = [place for place in range(length) if ours[place] != theirs[place]]
+    if length < _MIN_PARALLEL or len(different) != 1 or not different[0]:
+        return False
+    place, behind = different[0], ours[different[0] + 1 :]
+    is_chosen = bool(behind) and behind[0] in _CONTRASTS and ours[place - 1] not in _ABOUT
+    return bool(_CONTRASTS & set(behind)) and not is_chosen
+
+
+_WORD = re.compile(r"[\w'’]+")
+_MIN_PARALLEL = 6
+"""Words that both must have: fewer say too little alike."""
+_CONTRASTS = frozenset({"instead", "rather", "not", "too"})
+"""Words by which a statement turns something down: it is not the other statement, where that turns down the same."""
+_ABOUT = frozenset({"for", "of", "in", "on", "near", "with", "at", "within"})
+"""Words before what a statement is about."""
 
 
 def is_objection(text: str) -> bool:
@@ -242,6 +267,7 @@ def doubted_by(sentence: str, standing: Sequence[Statement]) -> Statement | None
     """Return the standing statement against which a sentence seems to speak; `None` where none is near."""
     if not _AGAINST.search(sentence):
         return None
+    standing = [statement for statement in standing if not is_parallel(statement.text, sentence)]
     names = frozenset(_NAME.findall(sentence))
     named = [statement for statement in standing if names & frozenset(_NAME.findall(statement.text))]
     if len(named) == 1 and _ENDS_NAMED.search(sentence):

@@ -22,7 +22,7 @@ from functools import cache
 
 import msgspec
 
-from hudkit.ingest.extraction.conflicts import is_objection
+from hudkit.ingest.extraction.conflicts import is_objection, is_parallel
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
 from hudkit.ingest.extraction.prose import Sentence, overlap, subject_stems
 
@@ -315,6 +315,9 @@ def _announced(sentence: Sentence, context: DecisionContext) -> AnnouncedDecisio
     turned_down = against | (subject_stems(left) if left else frozenset())
     if twin is not None and not (turned_down and overlap(turned_down, _chosen(twin)) >= 0.5):
         return None
+    context = msgspec.structs.replace(
+        context, standing=tuple(old for old in context.standing if not is_parallel(old, bare))
+    )
     replaced = [old for old in context.standing if _leaves(old, against, left)]
     if not replaced:
         replaced = [old for old in context.standing if _excludes(subject, _chosen(old), context.alternatives)][-1:]
