@@ -12,9 +12,11 @@ from simulations import Simulation, run
 from test_pacing import TEXT, hall, ignores, obeys
 
 from hudkit.compose.formats import toon
+from hudkit.log import Origin
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import AgentHud, CachedRenderer, build_agent_hud
 from hudkit.rooms.hud.anchored_hud import merge_present
+from hudkit.rooms.hud.format_savings import measure_savings
 from hudkit.rooms.hud.notations import NEWS_COLUMNS, decode_compact_hud
 from hudkit.rooms.players import ScriptedPlayer
 from hudkit.rooms.world import TokenRules, WorldRules
@@ -225,3 +227,27 @@ def test_most_of_a_full_hud_comes_from_the_cache_over_a_hundred_beats() -> None:
     told = cache_figures(sim)
     print(told)
     assert told["cached"] >= 0.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format_", FORMATS)
+def test_what_a_format_saves_is_measured_on_the_huds_that_agents_have(format_: str) -> None:
+    sim = village(format_)
+    sim.run(60)
+    told = measure_savings(sim.world_log.world, sim.runner.now(), RENDERER)
+    if format_ == "json":
+        assert told == {}
+        return
+    assert told.keys() == {format_} and told[format_].agents == 5
+    assert 0.15 < told[format_].saved < 0.6
+
+
+def test_a_name_with_a_dot_in_the_memory_is_one_name(harness: Any) -> None:
+    harness.do(1, {"type": "set", "path": "a", "value": {"x.y": 1, "z": 2}})
+    with harness.world_log.transaction(Origin.SYSTEM) as transaction:
+        hud = build_agent_hud(harness.world, 1, harness.now, RENDERER)
+        beat = e.BeatBegun(1, 1, harness.now, harness.now, hud.digest, hud.tokens, "json", "m", hud.base)
+        transaction.append(beat)
+    harness.do(1, {"type": "set", "path": "a.z", "value": 3})
+    seen = build_agent_hud(harness.world, 1, harness.now, RENDERER)
+    assert not seen.base and seen.document["self"]["knowledge"] == {"a": {"x.y": 1, "z": 3}}

@@ -74,3 +74,8 @@ def test_the_world_on_the_page_is_made_and_played(
     exec(compile(code, "rooms.md", "exec"), {"__name__": "__main__"})
     told = capsys.readouterr().out
     assert "The lamp of the pier is missing" in told and re.search(r"\] #\d+ Clerk \(2\)", told)
+
+
+def test_document_003_s_name_of_the_compact_format_is_understood() -> None:
+    agents = [{"name": "Ann", "background": "You mend nets.", "input_format": "compact_json"}]
+    assert parse_world_table({"agents": agents}, "it").agents[0].input_format == "compact"

@@ -27,6 +27,10 @@ _MAX_FILE_BYTES = 4 * 1024 * 1024
 """Bytes of a world file."""
 
 
+_FORMAT_ALIASES = {"compact_json": "compact"}
+"""Names of formats that stand for others: document 003 calls it so."""
+
+
 class _AgentEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An agent that is there from the beginning. `rooms` are those of other agents, by their names; `interval`:
     seconds between beats; `billboard` and `wpm` are its own room's; `knowledge` is what it remembers.
@@ -121,13 +125,27 @@ def convert_table(table: Mapping[str, Any], kind: type[_File], where: str) -> _F
 
 def parse_world_table(table: Mapping[str, Any], where: str) -> WorldFile:
     """Return the world of a table as TOML gives it. Raises `ConfigError` naming what is wrong in `where`."""
-    world_file = convert_table(table, WorldFile, where)
+    world_file = convert_table(_with_own_names(table), WorldFile, where)
     if not world_file.agents:
         raise ConfigError(
             f"{where} has no agents", hint="Each begins with [[agents]], and has a name and a background"
         )
     _rooms_by_agent(world_file, where)  # raises where a room is nobody's
     return world_file
+
+
+def _with_own_names(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a world's table with hudkit's names of formats."""
+    agents = table.get("agents")
+    if not isinstance(agents, list):
+        return dict(table)
+    named = [
+        {**agent, "input_format": _FORMAT_ALIASES[agent["input_format"]]}
+        if isinstance(agent, dict) and agent.get("input_format") in _FORMAT_ALIASES
+        else agent
+        for agent in agents
+    ]
+    return {**table, "agents": named}
 
 
 def populate_world(world_log: WorldLog, world_file: WorldFile, where: str = "the world file") -> None:

@@ -25,6 +25,8 @@ from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.cost_forecast import check_player, check_players, forecast_cost, forecast_text
 from hudkit.rooms.experiments.script_file import script_players
+from hudkit.rooms.hud import CachedRenderer
+from hudkit.rooms.hud.format_savings import measure_savings
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, open_players
 from hudkit.rooms.scheduler import ANY_MODEL, Clock, ModelQuota, RealClock, RunnerMetrics, SimulatedClock, WorldRunner
 from hudkit.rooms.world_export import TranscriptWriter
@@ -189,6 +191,10 @@ class _WorldRun:
             "seconds": (self.runner.now() - self.began) / 1000,
             **{name: sums[name] for name in (*names, *spent)},
             "cost": round(world.cost - self.cost, 6),
+            "formats": {
+                name: {**msgspec.to_builtins(saving), "saved": round(saving.saved, 3)}
+                for name, saving in measure_savings(world, self.runner.now(), CachedRenderer()).items()
+            },
             **msgspec.to_builtins(figures),
             "said": [
                 {"agent": agent.id, "name": agent.name, "messages": messages[str(agent.id)]}
@@ -248,6 +254,9 @@ def _lines(facts: dict[str, Any], stopped: str) -> list[str]:
             f"{facts['output_tokens']:,} out"
         )
     lines.append(f"{tokens}; ${facts['cost']:.4f}")
+    for name, saving in facts["formats"].items():
+        share, tokens = f"{saving['saved']:.0%}", f"{saving['json_tokens']:,}"
+        lines.append(f"{name} saves {share} of {tokens} tokens in JSON, of HUDs as they are now")
     if facts["late_most"]:
         late = f"late: median {facts['late_median']:.2f} s, 99 of 100 within {facts['late_99']:.2f} s"
         lines.append(f"{late}, {facts['late_most']:.2f} s at most")

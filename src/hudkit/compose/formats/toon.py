@@ -15,7 +15,7 @@ is given away (docs/decisions/0008-formats.md).
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from hudkit.compose.formats.columns import align_rows, restore_rows
 from hudkit.compose.formats.plain import Path, Plain, check, refused, same
@@ -24,10 +24,14 @@ from hudkit.errors import FormatError
 _NAME = "toon"
 
 
-def encode(value: object, *, even: bool = False) -> str:
-    """Return the TOON text of plain data, indented by two spaces, commas as delimiter, no line break at the end.
+Delimiter: TypeAlias = Literal[",", "\t", "|"]
 
-    With `even`, rows that lack keys are aligned first (`columns.align_rows`), so that more arrays are tables; read it
+
+def encode(value: object, *, even: bool = False, indent: int = 2, delimiter: Delimiter = ",") -> str:
+    """Return the TOON text of plain data, indented by `indent` spaces, no line break at the end.
+
+    `delimiter` stands between the values of arrays and rows; a tab costs fewer quotes where texts have commas. With
+    `even`, rows that lack keys are aligned first (`columns.align_rows`), so that more arrays are tables; read it
     back with `even` too. Raises `FormatError` for what is no plain data, or cannot be said.
     """
     library = _library()
@@ -35,20 +39,24 @@ def encode(value: object, *, even: bool = False) -> str:
     _check_zeros(value, ())
     shape = align_rows(value, flat=True) if even else cast(Plain, value)
     try:
-        text = str(library.dumps(shape))
+        text = str(library.dumps(shape, indent_size=indent, delimiter=delimiter))
     except (TypeError, ValueError, RecursionError) as error:
         raise refused(_NAME, (), f"cannot be written: {error}", "Write it as JSON") from None
     # The library is young: a value that it changes without a word would be lost in a conversation.
-    if not same(decode(text, even=even), value):
+    if not same(decode(text, even=even, indent=indent), value):
         raise refused(_NAME, (), "does not survive being written and read", "Write it as JSON, and report it")
     return text
 
 
-def decode(text: str, *, even: bool = False) -> Plain:
-    """Return the plain data of a TOON text, read strictly; raises `FormatError` with the line where it is no TOON."""
+def decode(text: str, *, even: bool = False, indent: int = 2, strict: bool = True) -> Plain:
+    """Return the plain data of a TOON text; raises `FormatError` with the line where it is no TOON.
+
+    `indent` is how many spaces a level has. Without `strict`, a wrong count of rows, blank lines in arrays and uneven
+    indentation are let through, as the specification says.
+    """
     library = _library()
     try:
-        value: Plain = library.loads(text)
+        value: Plain = library.loads(text, indent_size=indent, strict=strict)
     except library.ToonDecodeError as error:
         line = error.line or 1
         raise FormatError(f"{_NAME}: line {line}: {error.msg}", format=_NAME, line=line) from None

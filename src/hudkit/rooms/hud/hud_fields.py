@@ -66,6 +66,11 @@ def message_fields(message: RoomMessage, format_time: TimeFormat, *, reactions: 
     return row
 
 
+def _can_be_split(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Return whether changes of a branch can be told by path: a name with a dot in it would read as two."""
+    return bool(new) and new.keys() != {"v", "w"} and not any("." in name for name in {**old, **new})
+
+
 def reaction_counts(message: RoomMessage) -> dict[str, int]:
     """Return how many reacted how to a message."""
     return {name: len(agents) for name, agents in message.reactions.items()}
@@ -81,7 +86,7 @@ def knowledge_changes(before: Mapping[str, Any], now: Mapping[str, Any], path: s
         here, old, new = f"{path}{name}", before.get(name), now.get(name)
         if old is new or old == new:
             continue
-        if isinstance(old, dict) and isinstance(new, dict) and new and new.keys() != {"v", "w"}:
+        if isinstance(old, dict) and isinstance(new, dict) and _can_be_split(old, new):
             changes |= knowledge_changes(old, new, f"{here}.")
         else:
             changes[here] = new
