@@ -40,7 +40,7 @@ demo: $(READY)  ## what the HUD would have shown on a recorded day of work
 test: $(READY)  ## every test of our own code; long runs in short
 	@$(BIN)/python -m pytest -m "not hosts" -n $(JOBS) --dist worksteal
 
-hosts: $(READY)  ## the tests with real programs: OpenCode, node, Chromium, tmux; what is missing is skipped
+hosts: $(READY)  ## the tests with real programs: OpenCode, node, Chromium, tmux, PostgreSQL; what is missing is skipped
 	@$(BIN)/python -m pytest -m hosts -n $(HOST_JOBS) --dist worksteal
 
 # `make campaign kills` is `make campaign NAME=kills`; without a name it tells which there are.

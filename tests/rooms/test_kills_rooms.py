@@ -19,11 +19,13 @@ from hudkit.rooms.players import Improviser, PlayerRegistry, ScriptedPlayer
 from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
 from hudkit.rooms.world import IntervalRules, WorldRules
 from hudkit.rooms.world_log import WorldLog
+from hudkit.rooms.world_replay import replay_log
 from postgres_server import Server
 
 CHILD = Path(__file__).with_name("runner_child.py")
 KILLS = Campaign("kills", quick=20, full=200)
 POSTGRES = Campaign("postgres", quick=10, full=200)
+SHARED = Campaign("postgres", quick=3, full=40)
 
 
 def check(world_log: WorldLog) -> int:
@@ -67,7 +69,39 @@ def test_killed_at_many_points_a_world_on_a_server_resumes(postgres: Server) -> 
     kill_and_resume(postgres.new_log(), POSTGRES)
 
 
-def kill_and_resume(path: Path | str, campaign: Campaign) -> None:
+@SHARED
+@pytest.mark.slow
+def test_processes_that_play_one_world_on_a_server_come_and_go(postgres: Server) -> None:
+    """Two at a time: the older one is killed, another one comes, and the world goes on. No beat is applied twice."""
+    url, chance = postgres.new_log(), SHARED.chance(8)
+    found_bees(url)
+    players = [play(url)]
+    for _ in range(SHARED.rounds):
+        players.append(play(url))
+        for player in players:
+            assert player.stdout is not None
+            first = int(player.stdout.readline())
+            until_seq = first + chance.randrange(40)
+            while int(player.stdout.readline() or until_seq) < until_seq:
+                assert player.poll() is None, "it ended by itself"
+        oldest = players.pop(0)
+        assert oldest.poll() is None, "it ended by itself"
+        oldest.send_signal(signal.SIGKILL)
+        oldest.communicate()
+    for player in players:
+        assert player.poll() is None, "it ended by itself"
+        player.send_signal(signal.SIGKILL)
+        player.communicate()
+    with WorldLog.open(url) as world_log:
+        check(world_log)
+        assert list(world_log.log.verify()) == [] and replay_log(world_log).sound
+
+
+def play(place: Path | str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, str(CHILD), str(place)], stdout=subprocess.PIPE)
+
+
+def found_bees(path: Path | str) -> None:
     tempo = IntervalRules(min_interval=0.01, max_interval=0.04, first=0.02, quiet=0.01, looping=0)
     world_log = WorldLog.create(path, name="killed", seed=3, rules=WorldRules(tempo=tempo))
     architect = Architect(world_log)
@@ -75,9 +109,13 @@ def kill_and_resume(path: Path | str, campaign: Campaign) -> None:
         model = ("improviser", "slow")[number % 2]
         architect.make_agent("persona", f"A{number}", "You keep bees.", model, rooms=(1,) if number else ())
     world_log.close()
+
+
+def kill_and_resume(path: Path | str, campaign: Campaign) -> None:
+    found_bees(path)
     chance, acknowledged, beats, lost = campaign.chance(5), 0, 0, 0
     for kill in range(10 * campaign.rounds):
-        child = subprocess.Popen([sys.executable, str(CHILD), str(path)], stdout=subprocess.PIPE)
+        child = play(path)
         assert child.stdout is not None
         seen = child.stdout.readline()  # it plays: kill it some events later, or a moment after these
         last = int(seen) + chance.randrange(24)
