@@ -44,8 +44,11 @@ WORLD_SESSION = "world"
 _FOLDING_VERSION = 3
 """Counts the changes of `fold_log.apply_event`: what was saved by another one is passed over."""
 
-_GROWTH = 1.25
+SNAPSHOT_GROWTH = 1.25
 """How many times as many events there are at one snapshot as at the one before."""
+
+FIRST_SNAPSHOT = 2_000
+"""The events before the first snapshot."""
 
 # A changed field of the state is another version, too, without anybody having to remember it.
 _fields_digest = blake2b(msgspec.json.encode(msgspec.json.schema(World)), digest_size=4).hexdigest()
@@ -93,7 +96,7 @@ class _WorldSnapshots:
         return None
 
     def _step_of(self, seq: int) -> int:
-        return int(math.log(seq / self._interval, _GROWTH)) if seq >= self._interval else -1
+        return int(math.log(seq / self._interval, SNAPSHOT_GROWTH)) if seq >= self._interval else -1
 
     def _version(self, step: int) -> str:
         return f"{_SNAPSHOT_VERSION}/{step}"
@@ -155,7 +158,7 @@ class WorldLog:
         clock: _Clock | None = None,
         ids: _Ids | None = None,
         secret: Callable[[], str] | None = None,
-        every: int = 2000,
+        every: int = FIRST_SNAPSHOT,
     ) -> None:
         """Use `create`, `open` or `in_memory`. `every`: the events before the first snapshot."""
         self.log = log

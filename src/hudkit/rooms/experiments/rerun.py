@@ -173,6 +173,8 @@ def _mismatch(world: World, event: e.WorldEvent) -> str:
     match event:
         case e.MessagePosted(id=id) if id != world.next_message:
             return f"the message {id} of the record would be {world.next_message}"
+        case e.MessageDelayed(id=id) if id != world.next_pending:
+            return f"the waiting message {id} of the record would be {world.next_pending}"
         case e.AgentCreated(id=id) if id != world.next_agent:
             return f"the agent {id} of the record would be {world.next_agent}"
         case e.AccessRequested(id=id) if id != world.next_request:

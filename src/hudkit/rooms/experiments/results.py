@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from hudkit.rooms.experiments.experiment_file import Experiment
+from hudkit.rooms.experiments.parquet_file import parquet_bytes
 from hudkit.rooms.experiments.run_tables import (
     AttentionRow,
     BeatRow,
@@ -36,6 +37,7 @@ _SHOWN = (
     "failed beats",
     "beats without effect",
     "messages",
+    "delayed",
     "words",
     "answers",
     "reactions",
@@ -105,7 +107,7 @@ def table_lines(experiment: Experiment, runs: Sequence[RunTables]) -> list[str]:
 
 
 def write_results(experiment: Experiment, runs: Sequence[RunTables], folder: Path) -> list[Path]:
-    """Write all tables into a folder and return their paths: the printed table, and each as CSV."""
+    """Write all tables into a folder and return their paths: the printed table, and each as CSV and as Parquet."""
     tables: dict[str, list[Mapping[str, Any]]] = {
         "variants": [msgspec.structs.asdict(row) for row in summaries(experiment, runs)],
         "runs": [{"variant": run.variant, "seed": run.seed, **run.figures} for run in runs],
@@ -121,9 +123,12 @@ def write_results(experiment: Experiment, runs: Sequence[RunTables], folder: Pat
             for run in runs
             for row in getattr(run, name)
         ]
-    paths = [_write(folder / "table.txt", "".join(f"{line}\n" for line in table_lines(experiment, runs)))]
+    text = "".join(f"{line}\n" for line in table_lines(experiment, runs))
+    paths = [_write(folder / "table.txt", text.encode())]
     for name, rows in tables.items():
-        paths.append(_write(folder / f"{name}.csv", _csv_text(_columns(name, rows), rows)))
+        columns = list(_columns(name, rows))
+        paths.append(_write(folder / f"{name}.csv", _csv_text(columns, rows).encode()))
+        paths.append(_write(folder / f"{name}.parquet", parquet_bytes(columns, rows)))
     return paths
 
 
@@ -146,10 +151,10 @@ def _csv_text(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> str:
     return output.getvalue()
 
 
-def _write(path: Path, text: str) -> Path:
+def _write(path: Path, content: bytes) -> Path:
     # Whole or not at all: a command that is killed here leaves the table of before.
     draft = path.with_name(f"{path.name}.draft")
-    draft.write_text(text, encoding="utf-8", newline="")
+    draft.write_bytes(content)
     draft.replace(path)
     return path
 

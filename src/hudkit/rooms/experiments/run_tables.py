@@ -40,6 +40,8 @@ class BeatRow(msgspec.Struct):
     seconds: float = 0.0
     messages: int = 0
     words: int = 0
+    delayed: int = 0
+    """Messages that wait for the room's pace; they are posted later, and are not among `messages`."""
     reactions: int = 0
     actions: int = 0
     refused: int = 0
@@ -165,6 +167,8 @@ class _Tabulation:
                 row.seconds, row.error = event.seconds, event.error
             case e.MessagePosted(kind="text"):
                 self._take_message(world, minute, event)
+            case e.MessageDelayed(sender=sender):
+                self._count(sender, "delayed")
             case e.ReactionAdded():
                 self._reactions[event.reaction] += 1
                 self._count(event.agent, "reactions")
@@ -198,8 +202,9 @@ class _Tabulation:
         )
         if sender is None:
             return
-        self._count(event.sender, "messages")
-        self._count(event.sender, "words", event.words)
+        if not event.pending:  # one that waited belongs to an earlier beat, which has it as delayed
+            self._count(event.sender, "messages")
+            self._count(event.sender, "words", event.words)
         for listener in world.rooms[event.room].members:
             if listener > 0 and listener != event.sender:
                 self._pair(world, event.sender, listener).heard += 1
@@ -248,9 +253,10 @@ class _Tabulation:
             "minutes": _minute(world),
             "failed beats": sum(bool(row.error) for row in beats),
             "beats without effect": sum(
-                not (row.messages or row.reactions or row.actions) and not row.error for row in beats
+                not (row.messages or row.delayed or row.reactions or row.actions) and not row.error for row in beats
             ),
             "messages": len(messages),
+            "delayed": total("delayed"),
             "words": sum(row.words for row in messages),
             "answers": sum(bool(row.reply_to) for row in messages),
             "reactions": self._reactions.total(),

@@ -25,6 +25,7 @@ OPERATIONS: Mapping[str, str] = {
     "interview": "ask one agent something aside; the world never knows",
     "rerun": "play a world's recorded answers again with something changed, and see where it parts",
     "experiment": "play a world with many seeds in several variants, and compare what came out",
+    "forecast": "what a world of up to a million agents takes: rows, bytes, tokens, dollars, cores",
     "export": "what happened, as a transcript to read or as JSON lines",
 }
 """Every operation, with what it does. The operation `x` is `COMMAND` of the module `hudkit.cli.commands.rooms.x`."""

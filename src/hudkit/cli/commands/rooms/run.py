@@ -19,7 +19,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     long.add_argument(
         "--for",
         dest="long",
-        type=_seconds,
+        type=read_seconds,
         metavar="TIME",
         help="for this much of the world's time: 90s, 10m (default), 2h",
     )
@@ -38,7 +38,8 @@ def _beats(text: str) -> int:
     return int(text)
 
 
-def _seconds(text: str) -> float:
+def read_seconds(text: str) -> float:
+    """Read the length of time that an option takes and return its seconds. Raises `ArgumentTypeError`."""
     match = _DURATION.fullmatch(text.strip())
     seconds = float(match[1]) * _UNITS[match[2] or "s"] if match else 0.0
     if seconds <= 0:
