@@ -26,6 +26,7 @@ import pytest
 from compatibility_files import HERE
 
 NAMES = HERE / "stored_names.txt"
+WITH_OPERATIONS = ("rooms", "memory", "compactions", "config", "sections", "sessions")
 SOURCE = Path(internals.package().__file__ or "").parent
 
 Names = dict[str, set[str]]
@@ -392,7 +393,7 @@ def test_keys_that_commands_print(
     for words in command_lines(stored):
         code, out, err = hudkit(*words, *(() if "jsonl" in words else ("--json",)))
         assert code in (0, 1, 2) and out, f"{words}: {err}"
-        name = " ".join(words[: 2 if words[0] in ("rooms", "memory", "compactions", "config", "sections") else 1])
+        name = " ".join(words[: 2 if words[0] in WITH_OPERATIONS else 1])
         name += "".join(f" {one}" for one in words if one in ("--state", "--window", "--cache", "--sessions"))
         ran.add(words[0])
         for told in documents(out):
@@ -455,6 +456,9 @@ def command_lines(stored: Path) -> list[tuple[str, ...]]:
         ("upgrade",),
         ("install", "opencode", "--dry-run", "--anyway"),
         ("uninstall", "opencode", "--dry-run"),
+        ("sessions", "list", "--data", str(stored / "data")),
+        ("sessions", "search", "trees", "--data", str(stored / "data")),
+        ("sessions", "export", "ses_kinds", "--output", str(stored / "kinds.md"), "--data", str(stored / "data")),
         ("memory", "summary", *db),
         ("memory", "sessions", *db),
         ("memory", "search", "metric", *db),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hudkit.agent.records import Attachment, StoredMessage, StoredSession
     from hudkit.agent.request_log import LoggedRequest, RequestLog
     from hudkit.agent.run_context import LoopOptions, LoopSettings
+    from hudkit.agent.session_export import export_session
     from hudkit.agent.session_store import SessionStore
     from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits, ToolOutcome, function_tool
     from hudkit.config import McpServer
@@ -60,6 +61,7 @@ _MODULES = {
     "TurnEnded": "hudkit.agent.events",
     "UndoResult": "hudkit.agent.file_undo",
     "function_tool": "hudkit.agent.tools",
+    "export_session": "hudkit.agent.session_export",
     "discover_plugins": "hudkit.agent.plugins",
     "hud_plugin": "hudkit.agent.hud_hooks",
     "open_model": "hudkit.models",
@@ -96,6 +98,7 @@ __all__ = [
     "TurnEnded",
     "UndoResult",
     "discover_plugins",
+    "export_session",
     "function_tool",
     "hud_plugin",
     "open_model",

@@ -31,6 +31,7 @@ from hudkit.agent.hooks import (
     ToolsRequest,
 )
 from hudkit.agent.plugins import PluginInput
+from hudkit.agent.session_transcript import HOST
 from hudkit.agent.telemetry import names
 from hudkit.api import Hud
 from hudkit.context.compaction.request_parts import request_parts
@@ -40,9 +41,6 @@ from hudkit.hosts.in_process import TOOL_DEFINITIONS, InProcessHud
 from hudkit.hud.frame import Frame
 from hudkit.log.payloads import RequestParts
 from hudkit.transcripts import Message, Part, PatchPart, ToolPart
-
-HOST = "session"
-"""What this host is called in the HUD's log and in transcripts."""
 
 PLUGIN_NAME = "hud"
 """The plugin's name."""

@@ -456,6 +456,17 @@ class SessionStore:
         rows = self._fetch(f"SELECT body FROM sessions{where} ORDER BY position", values)
         return tuple(self._read(body, StoredSession) for (body,) in rows)
 
+    def message_counts(self) -> dict[str, int]:
+        """Return how many messages each session has, without those that were taken back."""
+        with self._reading() as db:
+            counts = dict(db.execute("SELECT session_id, count(*) FROM messages GROUP BY session_id").fetchall())
+            for session in self.sessions():
+                if session.undone_from:
+                    sql = "SELECT count(*) FROM messages WHERE session_id = ? AND position < ?"
+                    end = self._visible_end(session.id)
+                    counts[session.id] = db.execute(sql, (session.id, end)).fetchone()[0]
+        return counts
+
     def put(self, message: StoredMessage) -> None:
         """Store a message, or what is new in one; return nothing.
 

@@ -16,7 +16,8 @@ from hudkit.paths import conversations_path, data_directory
 if TYPE_CHECKING:
     from hudkit.transcripts.search import TranscriptSource
 
-_HOST = "session"
+HOST = "session"
+"""What this host is called in the HUD's log and in transcripts."""
 
 
 class SessionTranscript:
@@ -25,7 +26,7 @@ class SessionTranscript:
     The store stays its owner's, unless `own` says that it is this one's to close.
     """
 
-    host = _HOST
+    host = HOST
 
     def __init__(self, store: SessionStore, *, own: bool = False) -> None:
         self._store = store
@@ -88,7 +89,7 @@ class SessionTranscript:
             self._roots = {project.id: project.root for project in self._store.projects()}
         return transcripts.SessionRow(
             session.id,
-            _HOST,
+            HOST,
             session.parent_id,
             session.directory,
             session.title,
@@ -105,13 +106,14 @@ def session_sources(log: Path) -> tuple[TranscriptSource, ...]:
 
     Sessions of our agent, beside the log and in the data directory; what was said in programs, beside the log.
     """
-    from hudkit.transcripts.conversation_store import HOST, ConversationStore
+    from hudkit.transcripts.conversation_store import HOST as PROGRAMS
+    from hudkit.transcripts.conversation_store import ConversationStore
     from hudkit.transcripts.search import TranscriptSource
 
     files = dict.fromkeys((log.absolute().with_name(SESSIONS_FILE), data_directory() / SESSIONS_FILE))
     return (
-        *(TranscriptSource(_HOST, file, SessionTranscript.open) for file in files),
-        TranscriptSource(HOST, conversations_path(log), lambda file: ConversationStore(file, read_only=True)),
+        *(TranscriptSource(HOST, file, SessionTranscript.open) for file in files),
+        TranscriptSource(PROGRAMS, conversations_path(log), lambda file: ConversationStore(file, read_only=True)),
     )
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeAlias, TypeVar
 
 from hudkit.cli import complain
 from hudkit.compose import shorten, visible
@@ -209,3 +209,30 @@ def progress_bar() -> Iterator[Progress | None]:
             bar.update(task, completed=done, total=total, description=visible(title[:40]))
 
         yield show
+
+
+@contextmanager
+def written_file(path: Path | None) -> Iterator[TextIO]:
+    """Give a new file that only its user can read, or the standard output.
+
+    What is written appears under its name once it is whole. Raises `ConfigError` where there is a file.
+    """
+    if path is None:
+        yield sys.stdout
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        if os.path.lexists(path):
+            raise FileExistsError
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        raise ConfigError(f"there is a file {path}", hint="Name another one") from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}", hint="Name a file in a folder") from None
+    try:
+        with os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace") as file:
+            yield file
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -135,8 +135,8 @@ def _question(session: SessionCore, args: _SearchArguments) -> SearchQuery:
         host=args.host,
         role=args.role or "",
         tool=args.tool,
-        since=_parse_time(args.since, "since"),
-        until=_parse_time(args.until, "until"),
+        since=parse_time(args.since, "since"),
+        until=parse_time(args.until, "until"),
     )
     return SearchQuery(args.query, filters, args.limit, args.syntax)
 
@@ -308,7 +308,7 @@ def _last_own_change(session: SessionCore, origin: Origin, gone: frozenset[int])
     )
 
 
-def _parse_time(text: str, name: str) -> int:
+def parse_time(text: str, name: str) -> int:
     """Return Unix ms of a day or a time as a caller writes it: 2026-11-21, 2026-11-21T09:30, or an age.
 
     `7d` and `12h` are ages, counted back from what is newest; they come back negative. Raises `OperationError`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -309,23 +309,35 @@ def _receipt_lines(receipt: Receipt, seen: CoveredRange | None, session: Session
     return tuple(lines)
 
 
-def whole_transcript(transcript: Transcript, id: str, limit: int) -> tuple[str, list[dict[str, Any]]]:
-    """Return a session's messages, at most `limit`, with all that was said and given back: as markdown, as facts."""
+def whole_transcript(
+    transcript: Transcript, id: str, limit: int, clean: Callable[[str], str] = without_secrets
+) -> tuple[str, list[dict[str, Any]]]:
+    """Return a session's messages, at most `limit`, with all that was said and given back: as markdown, as facts.
+
+    `clean` takes out of the markdown what is not to be read; the facts are always without known forms of secrets.
+    """
     texts: list[str] = []
     facts: list[dict[str, Any]] = []
     for message in islice(transcript.messages(id), limit):
-        texts.append(_message_text(message, 10**9, tools=True, input_chars=10**9))
+        texts.append(_message_text(message, 10**9, tools=True, input_chars=10**9, clean=clean))
         facts.append(_message_facts(message, 10**9, tools=True, input_chars=10**9))
     return "\n\n".join(texts), facts
 
 
-def _message_text(message: Message, length: int, *, tools: bool, input_chars: int = _MAX_INPUT_CHARS) -> str:
+def _message_text(
+    message: Message,
+    length: int,
+    *,
+    tools: bool,
+    input_chars: int = _MAX_INPUT_CHARS,
+    clean: Callable[[str], str] = without_secrets,
+) -> str:
     """Return a message as a transcript has it: a head, then its parts, texts indented; tool output on demand."""
     parts = [f"## {visible(message.role)} {id_cell(message.id)} {utc_minute(message.created)}".rstrip()]
     if message.summary:
         parts[0] += " (summary of a compaction)"
     for part in message.parts:
-        line = _part(part, length, input_chars, tools=tools)
+        line = _part(part, length, input_chars, tools=tools, clean=clean)
         if line:
             parts.append(line)
     if message.error:
@@ -333,22 +345,22 @@ def _message_text(message: Message, length: int, *, tools: bool, input_chars: in
     return "\n".join(parts)
 
 
-def _part(part: object, length: int, input_chars: int, *, tools: bool) -> str:
+def _part(part: object, length: int, input_chars: int, *, tools: bool, clean: Callable[[str], str]) -> str:
     match part:
         case TextPart(text=text):
-            return _deep_block(shorten(without_secrets(text.strip()), length))
+            return _deep_block(shorten(clean(text.strip()), length))
         case ReasoningPart(text=text) if tools and text.strip():
-            return "- reasoning:\n" + _deep_block(shorten(without_secrets(text.strip()), length))
+            return "- reasoning:\n" + _deep_block(shorten(clean(text.strip()), length))
         case ToolPart():
             out = part.error or part.output
-            call_input = visible(shorten(without_secrets(input_line(part)), input_chars))
+            call_input = visible(shorten(clean(input_line(part)), input_chars))
             head = f"- {id_text(part.tool)} ({visible(part.status)}): {call_input}"
             child = part.metadata.get("sessionId")
             if isinstance(child, str) and child:  # of a sub-agent's session
                 head += f"\n  its session: {call_text('memory', 'messages', {'session': child})}"
             if not tools or not out:
                 return head.replace(call_input, f"{call_input} → {len(out):,} characters", 1) if out else head
-            return f"{head}\n{_deep_block(shorten(without_secrets(out.strip()), length))}"
+            return f"{head}\n{_deep_block(shorten(clean(out.strip()), length))}"
         case FilePart(path=path) if path:
             return f"- file {visible(path)}"
         case PatchPart(files=files) if files:

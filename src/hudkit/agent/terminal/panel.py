@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.cells import cell_len
 from rich.text import Text
 
-from hudkit.agent.hud_hooks import HOST
 from hudkit.agent.loop import AgentLoop
+from hudkit.agent.session_transcript import HOST
 from hudkit.agent.terminal.screen import clip
 from hudkit.agent.terminal.window_bar import forecast_text, window_text
 from hudkit.api import Hud, HudSession

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TextIO
 
-from hudkit.cli.common import SCHEMA, as_json, progress_bar
+from hudkit.cli.common import SCHEMA, as_json, progress_bar, written_file
 from hudkit.cli.rooms.worlds import agent_of, plural, reading
 from hudkit.errors import ConfigError
 from hudkit.rooms.world_export import json_lines, transcript_lines
@@ -27,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
         last = world_log.world.seq if args.until is None else world_log.check_seq(args.until)
         lines = _FORMATS[args.format](world_log.events(upto=last), room)
         count = 0
-        with _written(args.output) as file:
+        with written_file(args.output) as file:
             for count, line in enumerate(lines, 1):
                 print(line, file=file)
                 if progress is not None and args.output is not None and not count % 1000:
@@ -36,19 +30,3 @@ def run(args: argparse.Namespace) -> int:
         facts = {"file": str(args.output), "lines": count, "events": last}
         print(as_json({"schema": SCHEMA, **facts}) if args.json else f"{plural(count, 'line')} in {args.output}")
     return 1 if any(seq <= last for seq in world_log.damaged) else 0
-
-
-@contextlib.contextmanager
-def _written(path: Path | None) -> Iterator[TextIO]:
-    """A new file that only its user can read, or the standard output. Raises `ConfigError` where there is a file."""
-    if path is None:
-        yield sys.stdout
-        return
-    try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        raise ConfigError(f"there is a file {path}", hint="Name another one") from None
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}", hint="Name a file in a folder") from None
-    with os.fdopen(fd, "w", encoding="utf-8") as file:
-        yield file

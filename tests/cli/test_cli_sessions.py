@@ -1,0 +1,179 @@
+"""`hudkit sessions`: what a person does with the sessions of our own agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hudkit.agent.records import StoredCall, StoredMessage, StoredSession, StoredText
+from hudkit.agent.session_store import SessionStore
+from terminal_harness import Desk, Run
+
+SECRET = "sk-ant-api03-" + "Zk9" * 31 + "AA"
+BASH = {"calls": [{"name": "bash", "arguments": {"command": "echo kiln && seq 1 3"}}]}
+DONE = {"text": "The **kiln** is free.\n\n- cone 6\n- cone 10"}
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """An empty home and an empty project."""
+    made = Desk(tmp_path)
+    monkeypatch.chdir(made.project)
+    for name in ("HOME", "HUDKIT_DATA", "HUDKIT_CONFIG"):
+        monkeypatch.setenv(name, made.env[name])
+    return made
+
+
+def worked(desk: Desk, hudkit: Run, prompt: str, *more: object) -> str:
+    """Let the agent answer a prompt, and return the id of its session."""
+    code, out, err = hudkit("run", "--json", "--yes", "--script", desk.script(BASH, DONE), prompt, *more)
+    assert code == 0, err
+    return str(json.loads(out.splitlines()[0])["session"])
+
+
+def test_without_any_sessions_it_says_how_to_begin(desk: Desk, hudkit: Run) -> None:
+    for words in ((), ("search", "kiln"), ("export",)):
+        code, out, err = hudkit("sessions", *words)
+        assert (code, out) == (2, "") and "there are no sessions" in err and "hudkit run" in err
+    assert not desk.data.exists() or not list(desk.data.iterdir())
+
+
+@pytest.mark.slow
+def test_sessions_are_listed_with_what_a_person_knows_them_by(desk: Desk, hudkit: Run) -> None:
+    first = worked(desk, hudkit, "Find a free kiln")
+    second = worked(desk, hudkit, "Order some clay")
+    code, out, err = hudkit("sessions")
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()] == [second, first], "the newest first"
+    assert "3 messages" in out and "Find a free kiln" in out
+    code, out, _ = hudkit("sessions", "--json")
+    rows = json.loads(out)["sessions"]
+    assert [row["title"] for row in rows] == ["Order some clay", "Find a free kiln"]
+    assert rows[1] | {"messages": 3, "model": "script:script.jsonl", "directory": str(desk.project)} == rows[1]
+    short = rows[1]["short_id"]
+    assert len(short) < len(first) and first.endswith(short)
+    titles = [json.loads(hudkit("sessions", *words, "--json")[1])["total"] for words in FILTERS]
+    assert titles == [1, 2, 0, 2, 0, 2, 0, 0]
+    code, out, _ = hudkit("sessions", "export", short)
+    assert code == 0 and out.startswith("# Find a free kiln\n"), "the short id names it"
+
+
+FILTERS = (
+    ("list", "clay", "ORDER"),
+    ("--project", "."),
+    ("--project", "elsewhere"),
+    ("--model", "script"),
+    ("--model", "claude"),
+    ("--since", "1h"),
+    ("--until", "1h"),
+    ("--since", "2999-01-01"),
+)
+
+
+@pytest.mark.slow
+def test_words_are_found_in_our_own_sessions_only(desk: Desk, hudkit: Run) -> None:
+    session = worked(desk, hudkit, "Find a free kiln")
+    worked(desk, hudkit, "Order some clay", "--no-hud")
+    code, out, err = hudkit("sessions", "search", "free", "kiln", "--json")
+    hits = json.loads(out)["hits"]
+    assert (code, err) == (0, "") and session in [hit["session"] for hit in hits]
+    assert all("hudkit/" not in hit["session"] and hit["session"].startswith("ses_") for hit in hits)
+    code, out, _ = hudkit("sessions", "search", "find")
+    assert "Find a free kiln" in out and out.split()[0] in session
+    assert hudkit("sessions", "search", "zeppelin")[1] == "Nothing found.\n"
+    code, _, err = hudkit("sessions", "search")
+    assert code == 2 and "needs words" in err
+
+
+def stored(desk: Desk) -> None:
+    """A session whose words want to be more than words, with a sub-agent's."""
+    desk.data.mkdir(mode=0o700)
+    hostile = '<script>alert(1)</script> <img src="http://198.51.100.7/x"> [a](javascript:alert(2))'
+    with SessionStore.open(desk.data / "sessions.db") as store:
+        store.create(StoredSession("ses_one", directory="/work", title=f"Use {SECRET}", model="m:x", created=10))
+        store.put(StoredMessage("msg_1", "ses_one", "user", 11, parts=(StoredText("prt_1", f"key {SECRET}"),)))
+        answer = StoredMessage("msg_2", "ses_one", "assistant", 12, parent_id="msg_1", model="m:x")
+        call = StoredCall("prt_3", "bash", "call_1", "running", {"command": f"echo {SECRET}"}, started=12)
+        store.put(StoredMessage(**{**_fields(answer), "parts": (StoredText("prt_2", hostile), call)}))
+        ended = StoredCall("prt_3", "bash", "call_1", "completed", call.arguments, f"{SECRET}\n{hostile}", started=12)
+        store.put_parts("ses_one", "msg_2", [ended])
+        store.put(StoredMessage(**{**_fields(answer), "finish": "stop", "completed": 13}))
+        child = StoredSession("ses_two", parent_id="ses_one", title="Look", created=12, asked_by="msg_2")
+        store.create(child)
+        store.put(StoredMessage("msg_3", "ses_two", "user", 12, parts=(StoredText("prt_4", "look around"),)))
+
+
+def _fields(message: StoredMessage) -> dict[str, object]:
+    return {name: getattr(message, name) for name in message.__struct_fields__}
+
+
+@pytest.mark.parametrize("format", ["markdown", "jsonl", "html"])
+def test_an_export_is_one_private_file_without_secrets(desk: Desk, hudkit: Run, format: str) -> None:
+    stored(desk)
+    file = desk.project / "session.out"
+    code, out, err = hudkit("sessions", "export", "ses_one", "--format", format, "--output", file)
+    assert (code, out, err) == (0, f"ses_one is in {file}\n", "")
+    text = file.read_text()
+    assert SECRET not in text and "look around" in text and "echo " in text
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600 and list(desk.project.iterdir()) == [file]
+    code, _, err = hudkit("sessions", "export", "ses_one", "--output", file)
+    assert code == 2 and "there is a file" in err and file.read_text() == text
+    code, out, _ = hudkit("sessions", "export", "ses_one", "--format", format, "--with-secrets")
+    assert code == 0 and SECRET in out
+
+
+def test_json_lines_hold_every_message_and_part(desk: Desk, hudkit: Run) -> None:
+    stored(desk)
+    lines = [
+        json.loads(line) for line in hudkit("sessions", "export", "ses_one", "--format", "jsonl")[1].splitlines()
+    ]
+    assert [(line["kind"], line["id"]) for line in lines] == [
+        ("session", "ses_one"),
+        ("message", "msg_1"),
+        ("message", "msg_2"),
+        ("session", "ses_two"),
+        ("message", "msg_3"),
+    ]
+    assert lines[0]["schema"] == 1 and lines[2]["parts"][1]["status"] == "completed"
+
+
+def test_the_page_runs_nothing_and_loads_nothing(desk: Desk, hudkit: Run) -> None:
+    stored(desk)
+    page = hudkit("sessions", "export", "ses_one", "--format", "html")[1]
+    assert page.startswith("<!doctype html>") and "default-src 'none'" in page
+    tags = set(re.findall(r"<([a-z0-9]+)", page))
+    assert not tags & {"script", "img", "link", "iframe", "form", "object", "a"}
+    assert not re.findall(r"<[^>]*(?:\ssrc=|\shref=|\son[a-z]+=|url\()", page)
+    assert "&lt;script&gt;" in page and "Sub-agent: Look" in page
+
+
+@pytest.mark.hosts
+def test_a_browser_shows_the_page(desk: Desk, hudkit: Run) -> None:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        if os.environ.get("CI"):
+            pytest.fail("there is no Chromium")
+        pytest.skip("there is no Chromium")
+    stored(desk)
+    page = desk.project / "session.html"
+    assert hudkit("sessions", "export", "ses_one", "--format", "html", "--output", page)[0] == 0
+    command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={desk.folder / 'chromium'}"]
+    shown = subprocess.run([*command, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=120)
+    assert "Sub-agent: Look" in shown.stdout and "<details" in shown.stdout
+
+
+def test_what_is_meant_must_be_one_session(desk: Desk, hudkit: Run) -> None:
+    stored(desk)
+    code, _, err = hudkit("sessions", "export", "ses_")
+    assert code == 2 and "2 sessions match" in err and "ses_two" in err and SECRET not in err
+    code, _, err = hudkit("sessions", "export", "nothing")
+    assert code == 2 and "no sessions match" in err
+    code, _, err = hudkit("sessions", "--format", "html")
+    assert code == 2 and "takes no --format" in err
