@@ -20,3 +20,8 @@ def uuid7() -> str:
     import uuid_utils
 
     return str(uuid_utils.uuid7())
+
+
+def new_id() -> str:
+    """Return a new UUIDv7 as 32 hexadecimal digits: a part of an id that begins with what it is of."""
+    return uuid7().replace("-", "")

@@ -177,3 +177,20 @@ def test_what_is_meant_must_be_one_session(desk: Desk, hudkit: Run) -> None:
     assert code == 2 and "no sessions match" in err
     code, _, err = hudkit("sessions", "--format", "html")
     assert code == 2 and "takes no --format" in err
+
+
+@pytest.mark.slow
+def test_a_fork_is_made_and_gone_on_with(desk: Desk, hudkit: Run) -> None:
+    session = worked(desk, hudkit, "Find a free kiln")
+    asked = desk.messages()[1].id
+    code, out, err = hudkit("sessions", "fork", session, "--at", asked[-8:], "--json")
+    assert (code, err) == (0, "")
+    fork = json.loads(out)
+    assert fork | {"fork_of": session, "messages": 2, "title": "Find a free kiln (fork)"} == fork
+    script = desk.script({"text": "Another end."})
+    code, out, err = hudkit("run", "--session", fork["session"], "--script", script, "Go on")
+    assert (code, out) == (0, "Another end.\n"), err
+    counts = {row["id"]: row["messages"] for row in json.loads(hudkit("sessions", "--json")[1])["sessions"]}
+    assert counts == {session: 3, fork["session"]: 4}
+    code, _, err = hudkit("sessions", "fork", session, "--at", "nothing")
+    assert code == 2 and "no messages match" in err

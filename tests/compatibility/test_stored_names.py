@@ -459,6 +459,7 @@ def command_lines(stored: Path) -> list[tuple[str, ...]]:
         ("sessions", "list", "--data", str(stored / "data")),
         ("sessions", "search", "trees", "--data", str(stored / "data")),
         ("sessions", "export", "ses_kinds", "--output", str(stored / "kinds.md"), "--data", str(stored / "data")),
+        ("sessions", "fork", "ses_kinds", "--data", str(stored / "data")),
         ("memory", "summary", *db),
         ("memory", "sessions", *db),
         ("memory", "search", "metric", *db),

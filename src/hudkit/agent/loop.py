@@ -49,6 +49,7 @@ from hudkit.agent.run_context import (
     SteeringText,
     SubTask,
 )
+from hudkit.agent.session_fork import fork_session
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
 from hudkit.agent.telemetry.observations import TelemetrySink
@@ -57,7 +58,7 @@ from hudkit.agent.tools.confinement import confinement_problem
 from hudkit.agent.turn import run_turn
 from hudkit.agent.user_input import command_scope
 from hudkit.agent.workspace import Workspace, quote
-from hudkit.clock import unix_ms, uuid7
+from hudkit.clock import new_id, unix_ms
 from hudkit.errors import ConfigError, SessionError, ToolError
 from hudkit.models import Model, open_model
 from hudkit.models.model_names import resolve_model_name
@@ -373,6 +374,17 @@ class AgentLoop:
             await self._follow_history()
             return result
 
+    def fork(self, upto: str = "") -> StoredSession:
+        """Store a new session with what has ended of this one, up to the message with the id `upto`; return it.
+
+        This session stays as it is; `AgentLoop.open(…, session=fork.id)` goes on with the other one, and its HUD with
+        the log of this one up to there. Raises `SessionError` where there is no such message.
+        """
+        environment = self.setup.environment
+        fork = fork_session(self.setup.store, self.id, upto=upto, clock=environment.clock, ids=environment.ids)
+        self.setup.events.notify_plugins("session.created", fork.id, fork_of=self.id, directory=fork.directory)
+        return fork
+
     def _change_title(self, before: str, title: str) -> None:
         """Give the session another title; one that somebody else gave it stays."""
         session = self.setup.store.session(self.id)
@@ -566,7 +578,7 @@ def _check_agent(name: str, agents: Mapping[str, AgentDefinition]) -> None:
 def _environment_of(options: LoopOptions, spill: Path) -> LoopEnvironment:
     return LoopEnvironment(
         options.clock or unix_ms,
-        options.ids or _uuid7_hex,
+        options.ids or new_id,
         options.home,
         tuple(options.user_skills),
         tuple(options.user_agents),
@@ -743,10 +755,6 @@ async def _resume_session(setup: LoopSetup, session_id: str, now: int) -> Recove
                 raise
             await asyncio.sleep(0.05)
     return setup.store.resume(session_id, now)
-
-
-def _uuid7_hex() -> str:
-    return uuid7().replace("-", "")
 
 
 def _validated_settings(changed: Mapping[str, Any]) -> LoopSettings:

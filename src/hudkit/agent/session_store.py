@@ -414,6 +414,36 @@ class SessionStore:
             values = (session.id, place, session.project_id, session.parent_id, session.updated or session.created)
             db.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", (*values, encode_record(session)))
 
+    def create_copy(
+        self,
+        session: StoredSession,
+        messages: Sequence[StoredMessage],
+        todos: Sequence[Todo],
+        diffs: Sequence[FileDiff],
+        changes: Sequence[FileChange],
+    ) -> None:
+        """Store a new session with all that it begins with, in one step; return nothing. It is left unlocked.
+
+        Raises `SessionError` as `create` does.
+        """
+        try:
+            with self._writing() as db:
+                self.create(session)
+                for message in messages:
+                    head = encode_record(replace(message, parts=()))
+                    sql = "INSERT INTO messages (id, session_id, role, open, body) VALUES (?, ?, ?, ?, ?)"
+                    db.execute(sql, (message.id, session.id, message.role, message.open, head))
+                    for part in message.parts:
+                        status = part.status if isinstance(part, StoredCall) else ""
+                        sql = "INSERT INTO parts (id, message_id, session_id, status, body) VALUES (?, ?, ?, ?, ?)"
+                        db.execute(sql, (part.id, message.id, session.id, status, encode_record(part)))
+                self.set_todos(session.id, todos)
+                self.add_diffs(session.id, diffs)
+                sql = f"INSERT INTO changes ({_FIELDS}) VALUES ({', '.join('?' * len(FileChange.__struct_fields__))})"
+                db.executemany(sql, [msgspec.structs.astuple(change) for change in changes])
+        finally:
+            self.release(session.id)
+
     def resume(self, session_id: str, now: int) -> RecoveryReport:
         """Lock a stored session, close what was cut off in it, and return what that was.
 
@@ -688,7 +718,7 @@ class SessionStore:
 
     @contextmanager
     def _writing(self, session_id: str = "") -> Iterator[sqlite3.Connection]:
-        """Run one durable step: all of the block or nothing."""
+        """Run one durable step: all of the block or nothing. Within another one it is a part of that."""
         with self._lock:
             self._check_open()
             if not self._writes:
@@ -697,6 +727,10 @@ class SessionStore:
                 if self.session(session_id) is None:
                     raise _unknown("session", session_id)
                 raise SessionError(f"session {session_id!r:.80} is not claimed", hint="`resume` it first")
+            within = self._db.in_transaction
+            if within:
+                yield self._db
+                return
             self._files.check(self._db)
             try:
                 # the write lock at once: a read that became a write could fail in between

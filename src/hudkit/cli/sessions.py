@@ -1,8 +1,9 @@
-"""`hudkit sessions`: the sessions of hudkit's own agent, listed, searched and exported."""
+"""`hudkit sessions`: the sessions of hudkit's own agent, listed, searched, exported and forked."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "list": (*_FILTERS, "model", "all"),
     "search": _FILTERS,
     "export": ("format", "output", "with_secrets"),
+    "fork": ("at",),
 }
 """The options that an operation takes."""
 
@@ -267,8 +269,41 @@ def _export(args: argparse.Namespace, places: _Places) -> int:
     return 0
 
 
+# -- fork ------------------------------------------------------------------------------------------------------
+
+
+def _fork(args: argparse.Namespace, places: _Places) -> int:
+    from hudkit.agent.session_fork import fork_session
+
+    with places.open(write=True) as store:
+        source = _pick(store, args.words)
+        fork = fork_session(store, source.id, upto=_message_id(store, source.id, args.at))
+        count = len(store.messages(fork.id))
+    if args.json:
+        facts = {"session": fork.id, "fork_of": source.id, "messages": count, "title": fork.title}
+        print(as_json({"schema": SCHEMA, **facts}))
+    else:
+        print(visible(f"{fork.id} has {count} messages of {source.id}"))
+        print(f"Go on with: hudkit chat --session {shlex.quote(fork.id)}")
+    return 0
+
+
+def _message_id(store: SessionStore, session_id: str, asked: str | None) -> str:
+    """The id of a message of a session, of which the end is enough. Raises `ConfigError`."""
+    if not asked:
+        return ""
+    alike = [message.id for message in store.messages(session_id) if message.id.endswith(asked)]
+    if len(alike) != 1:
+        raise ConfigError(
+            f"{len(alike) or 'no'} messages match {asked!r:.80}",
+            hint=f"`hudkit sessions export {shlex.quote(session_id)}` has ids",
+        )
+    return alike[0]
+
+
 _RUNS: dict[str, Callable[[argparse.Namespace, _Places], int]] = {
     "list": _list,
     "search": _search,
     "export": _export,
+    "fork": _fork,
 }

@@ -1,4 +1,4 @@
-"""`hudkit sessions`: the sessions of hudkit's own agent: list, search, export."""
+"""`hudkit sessions`: the sessions of hudkit's own agent: list, search, export, fork."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from hudkit.cli.parsing import CliCommand
 _DETAILS = """\
 These are the sessions of `hudkit run`, `hudkit chat` and `AgentLoop`. A session is named by its id, a part of it (the
 list shows its end) or words of its title. `search WORDS` brings the index of `hudkit memory search` up to date and
-looks at these sessions only. `export` prints one session with its sub-agents, or writes it to a new file with
-`--output`; known forms of secrets are replaced unless `--with-secrets` is given. The page of `--format html` needs no
-network and runs nothing. See [sessions.md](sessions.md#sessions-of-our-own-agent)."""
+looks at these sessions only.
 
-OPERATIONS = ("list", "search", "export")
+`export` prints one session with its sub-agents, or writes it to a new file with `--output`; known forms of secrets
+are replaced unless `--with-secrets` is given. The page of `--format html` needs no network and runs nothing.
+
+`fork` makes a new session with the messages of another one, which stays as it is; `--at` names the last message that
+it has, by its id or the end of it, as an export shows it.
+
+See [sessions.md](sessions.md#sessions-of-our-own-agent)."""
+
+OPERATIONS = ("list", "search", "export", "fork")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +39,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="export to this new file")
     parser.add_argument("--with-secrets", action="store_true", help="export secrets as they are")
+    parser.add_argument("--at", metavar="MESSAGE", help="the last message that a fork has (default: all of them)")
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="where sessions are stored (default: the user's data directory)"
     )
