@@ -8,8 +8,10 @@ import pytest
 from loops import QUICK, opened
 from msgspec.structs import replace
 
-from hudkit.agent import hud_plugin
+from hudkit import Hud
+from hudkit.agent import PermissionRule, hud_plugin
 from hudkit.agent.agent_definitions import PLAN_MODE, PLAN_MODE_ENDED
+from hudkit.agent.records import StoredCall
 from hudkit.models.scripted_answers import ScriptedCall, says, uses
 from hudkit.models.scripted_model import InProcessModel
 from hudkit.testing.assertions import prefix_breaks
@@ -99,6 +101,34 @@ async def test_configured_files_are_told_wherever_the_user_has_them(tmp_path: Pa
     async with opened(tmp_path, model, settings=settings) as loop:
         await loop.prompt("go")
         assert "Speak plainly." in model.chats[0].text and "Test first." in model.chats[0].text
+
+
+async def test_what_somebody_denies_is_told_as_theirs_and_is_no_open_error(tmp_path: Path) -> None:
+    def fire(cone: int) -> str:
+        raise AssertionError(cone)
+
+    def deny(_: object, output: object) -> None:
+        output.status = "deny"  # type: ignore[attr-defined]
+
+    board = tmp_path / "hud.db"
+    rules = [PermissionRule("fire", "*", "ask"), PermissionRule("bash", "*", "ask")]
+    for name, plugins, words in (
+        ("plugin", [("strict", {"permission_ask": deny})], "a plugin said no"),
+        ("nobody", [], "nobody is there to be asked"),
+    ):
+        calls = (ScriptedCall("fire", {"cone": 6}), ScriptedCall("bash", {"command": "make fire"}))
+        model = InProcessModel([uses(*calls), says("done")])
+        place = tmp_path / name
+        place.mkdir()
+        given = {"tools": [fire], "permissions": rules, "plugins": [("hud", hud_plugin(board)), *plugins]}
+        async with opened(place, model, **given) as loop:
+            await loop.prompt("Fire the kiln.")
+            await loop.prompt("And now?")
+            denied = [part.error for part in loop.messages[1].parts if isinstance(part, StoredCall)]
+            assert len(denied) == 2 and all(words in error for error in denied)
+            assert "Open Errors" not in model.chats[-1].text
+    with Hud.open(board) as hud:
+        assert [hud.session(key).state.errors.open for key in hud.sessions()] == [()] * len(hud.sessions())
 
 
 async def test_what_other_plugins_want_kept_is_asked_for_with_the_hud_on(tmp_path: Path) -> None:

@@ -251,7 +251,7 @@ class Permissions:
     def _suggested(self, need: RequiredPermission) -> tuple[str, ...]:
         """Return patterns that match this need and little else; none where it is not known what a command does."""
         if need.kind != "bash":
-            return tuple(_literal_pattern(value) for value in self._names(need))
+            return tuple("*" if value == "*" else _literal_pattern(value) for value in self._names(need))
         script = unwrap_script(parse_script(need.values[0]))
         # a pattern for what is not known would allow more than was seen
         if script.doubts or any(simple.dynamic for simple in script.commands):

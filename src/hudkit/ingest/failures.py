@@ -43,7 +43,7 @@ _REFUSED = (
     "Tool execution aborted",
     "The operation was aborted",
 )
-"""Beginnings of errors that are somebody's decision, not a failure (OpenCode 1.18)."""
+"""Beginnings of errors that are somebody's decision, not a failure (OpenCode 1.18); our own agent's name the tool."""
 
 _ANSWERING_PROGRAMS = frozenset(
     {"grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "test", "[", "[[", "which", "pgrep", "command"}
@@ -111,15 +111,15 @@ class CommandOutcome(msgspec.Struct, frozen=True):
 
 def judge_call(call: FinishedCall, directory: str) -> tuple[CallVerdict, ...]:
     """Return what a finished call says about failures; nothing where it cannot be told or somebody refused it."""
-    if call.failed and call.error.startswith(_REFUSED):
+    if call.failed and call.error.startswith((*_REFUSED, f"{call.tool} is not permitted: ")):
         return ()
     if call.kind == "shell":
         return tuple(_judge_shell(call, directory))
     keys = _keys(call, directory)
     if not call.failed:
         return (CallVerdict(keys=keys),)
-    subject = keys[0].split(": ", 1)[-1]
-    line = f"{call.tool} {subject}: {_first_line(call.error)}"
+    subject = keys[0].partition(": ")[2]
+    line = f"{f'{call.tool} {subject}'.strip()}: {_first_line(call.error)}"
     return (CallVerdict(OpenError(keys[0], one_line(line, MAX_ERROR))),)
 
 

@@ -106,7 +106,8 @@ class DenyAll:
         kind = ask.need.kind
         if kind not in self._said:
             self._said.add(kind)
-            rules = [shlex.quote(f"{kind} {visible(pattern)}") for pattern in ask.always] or [kind]
+            # a pattern for all is the tool alone
+            rules = [shlex.quote(f"{kind} {visible(pattern)}".removesuffix(" *")) for pattern in ask.always] or [kind]
             what = one_line(ask.need.values[0] if kind == "bash" or kind in PATH_KINDS else ask.need.title)
             how = " ".join(f"--allow {rule}" for rule in rules)
             self._problem(f"Denied, because nobody is there to be asked: {kind} {what}\nTo allow it: {how}, or --yes")
