@@ -428,6 +428,14 @@ class RoomsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     concurrent_requests: Annotated[
         Annotated[int, Meta(ge=1, le=10_000)], Meta(description="requests that each of them has at the same time")
     ] = 64
+    answer_tokens: Annotated[
+        Annotated[int, Meta(ge=16, le=1_000_000)],
+        Meta(description="tokens of an answer at most, with those that a model thinks before it"),
+    ] = 4_000
+    silence_seconds: Annotated[
+        Annotated[float, Meta(gt=0, le=86_400)],
+        Meta(description="seconds without a byte after which a model's server is gone; local models need more"),
+    ] = 120.0
 
 
 _Action = Literal["allow", "ask", "deny"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -126,8 +127,20 @@ def test_the_help_names_every_action_and_only_arguments_that_it_has() -> None:
 
 
 @pytest.mark.parametrize("format_", ["json", "toon"])
-def test_the_example_of_an_answer_is_one(format_: str) -> None:
-    reply = parse_reply(load_prompts()[f"answer.{format_}-example"], format_)  # type: ignore[arg-type]
+def test_the_example_of_an_answer_is_one_whose_places_are_filled(format_: str) -> None:
+    """A small model says an example that could be spoken: so it has places, and nothing of it can be carried out."""
+    example = load_prompts()[f"answer.{format_}-example"]
+    assert "<your words>" in example and "<room id>" in example and "122" not in example
+    filled = re.sub(r"<(?:room|message) id>", "8", example)
+    reply = parse_reply(filled.replace("<reaction>", "brain"), format_)  # type: ignore[arg-type]
     assert reply.faults == ()
-    assert [one["room_id"] for one in reply.responses] == [8, 5]
+    assert [one["room_id"] for one in reply.responses] == [8]
     assert [one["type"] for one in reply.actions] == ["set", "react"]
+
+
+def test_being_addressed_weighs_more_than_silence() -> None:
+    prompts = load_prompts()
+    for name, text in prompts.items():
+        assert "either may be empty" not in text and "Silence is a good answer" not in text, name
+    for name in ("answer.json", "answer.toon", "philosophy.silence"):
+        assert "asked, named" in prompts[name]

@@ -56,6 +56,7 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             agent.last_beat = event.composed_at
             # Its HUD was composed from the state before this event.
             agent.seen_seq = seq - 1
+            agent.addressed = agent.addressed or agent.woken
             agent.woken = False
             if event.base:
                 agent.base = HudBase(
@@ -72,6 +73,8 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             tempo = world.rules.tempo
             agent.current_beat = 0
             agent.due = due
+            if agent.addressed and not agent.last_error:
+                agent.silent_beats += 1
             # Rounded, or ten thousand beats of decay would add up to digits that differ between folds.
             agent.interval = round(min(tempo.max_interval, agent.interval + tempo.decay), 3)
         case e.ReplyReceived(agent=id):
@@ -85,6 +88,7 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             _add_recent_action(world, world.agents[id], RecentAction(now, action))
             if "result" in action:  # of a tool: only there does its agent read it
                 world.agents[id].changed_seq = seq
+            _break_silence(world.agents[id])
         case e.ActionRefused(agent=id, action=action, why=why):
             _add_recent_action(world, world.agents[id], RecentAction(now, action, why))
             # By itself it is worth no beat: the agent reads it when there is something to answer.
@@ -242,15 +246,24 @@ def _add_message(world: World, seq: int, now: int, event: e.MessagePosted) -> No
     if event.sender in world.agents:
         sender = world.agents[event.sender]
         sender.spoke_at[event.room] = now
+        _break_silence(sender)
         if event.room not in sender.heard_in:
             sender.heard_in.append(event.room)
     if world.revision < 2:
         _mark_changed(world, seq, room.members, but=event.sender)
         return
+    if event.sender == e.ARCHITECT:
+        for id in room.members:
+            if id in world.agents:
+                world.agents[id].addressed = True
     # By room: what an agent hears where it cannot say anything now is no reason to ask it.
     if room.last_sender != event.sender:
         room.last_sender, room.other_seq = event.sender, room.last_seq
     room.last_seq = seq
+
+
+def _break_silence(agent: AgentState) -> None:
+    agent.addressed, agent.silent_beats = False, 0
 
 
 def _delay_message(world: World, event: e.MessageDelayed) -> None:
@@ -265,6 +278,7 @@ def _delay_message(world: World, event: e.MessageDelayed) -> None:
         event.number,
     )
     world.pending[event.id] = message
+    _break_silence(world.agents[event.sender])
     world.next_pending = event.id + 1
     ids = [*world.agents[event.sender].pending, event.id]
     world.agents[event.sender].pending = sorted(ids, key=lambda id: (world.pending[id].due, id))

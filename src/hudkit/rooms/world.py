@@ -139,6 +139,10 @@ class RecentAction(msgspec.Struct, gc=False):
     why: str = ""
 
 
+SILENT_BEATS = 3
+"""Beats in a row without an effect, of an agent that was addressed, from which on people are told."""
+
+
 class HudBase(msgspec.Struct, frozen=True):
     """What the beginning of an agent's HUDs shows, from one beat on until something in it is no longer true or there
     is no more space behind it: the world after event `seq`, with messages up to number `upto`.
@@ -206,6 +210,10 @@ class AgentState(msgspec.Struct):
     """The last event by which something in a base before it was no longer true."""
     heard_in: list[int] = []
     """Rooms in which it ever said something: its name stands there."""
+    addressed: bool = False
+    """It was named, answered, woken, or the Architect spoke to its room, and nothing came of it yet."""
+    silent_beats: int = 0
+    """Beats in a row since then in which it said and did nothing."""
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0

@@ -19,6 +19,7 @@ from hudkit.cli.rooms.worlds import known, open_world, path_of, picked, plural, 
 from hudkit.cli.styles import WORLD_STYLES, print_lines
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
+from hudkit.models import RequestSettings
 from hudkit.paths import shown_place
 from hudkit.rooms import FIRST_WORLD
 from hudkit.rooms import world_events as e
@@ -106,6 +107,12 @@ def model_quotas(args: argparse.Namespace) -> dict[str, ModelQuota]:
     return {ANY_MODEL: ModelQuota(requests, tokens, limits.concurrent_requests)}
 
 
+def model_settings() -> RequestSettings:
+    """Return how models answer, by the user's settings."""
+    limits = user_settings("rooms").rooms
+    return RequestSettings(max_output=limits.answer_tokens, silence=limits.silence_seconds)
+
+
 def thinkers_text(world_log: WorldLog) -> str:
     """Return who thinks for the living agents of a world, in words."""
     models = Counter(agent.model for agent in world_log.world.agents.values() if not agent.retired)
@@ -126,7 +133,7 @@ class _WorldRun:
         self.start = self.printed = world.seq
         self.cost = world.cost
         clock: Clock = SimulatedClock(world.now) if args.fast else RealClock()
-        players = open_players()
+        players = open_players(settings=model_settings())
         if args.script is not None:
             numbers = {agent.name.casefold(): agent.id for agent in world.agents.values()}
             players = script_players(args.script, numbers)

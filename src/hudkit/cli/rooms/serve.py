@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from hudkit.cli.common import SCHEMA, as_json, log_to_stderr
-from hudkit.cli.rooms.run import model_quotas, open_played_world, thinkers_text
+from hudkit.cli.rooms.run import model_quotas, model_settings, open_played_world, thinkers_text
 from hudkit.cli.rooms.worlds import plural, worlds_directory
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         file = args.token_file or worlds_directory() / TOKEN
         _directory(file)
         token = page_token(file)
-        players = open_players()
+        players = open_players(settings=model_settings())
         check_players(world_log.world, players)
         runner = WorldRunner(world_log, players, quotas=model_quotas(args))
         context = PageContext(world_log, player=runner)

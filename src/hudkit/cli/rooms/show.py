@@ -25,7 +25,7 @@ from hudkit.errors import ConfigError
 from hudkit.paths import shown_place
 from hudkit.rooms.actions.agent_actions import knowledge_tokens
 from hudkit.rooms.hud import CachedRenderer, as_markdown, build_agent_hud
-from hudkit.rooms.world import AgentState, World
+from hudkit.rooms.world import SILENT_BEATS, AgentState, World
 
 FACTS = ("agent", "composed_at", "format", "tokens", "limit", "digest", "stable", "document", "sections", "omitted")
 """What is said of a HUD besides its text."""
@@ -129,6 +129,8 @@ def _row(world: World, agent: AgentState, now: int) -> tuple[str, ...]:
         note = f"sleeps until {_time(agent.sleeps_until)}"
     elif agent.last_error:
         note = shorten(agent.last_error, 60)
+    elif agent.silent_beats >= SILENT_BEATS:
+        note = f"addressed, and silent for {agent.silent_beats} beats"
     rooms = ", ".join(str(room) for room in agent.rooms if room != agent.id)
     return (
         str(agent.id),

@@ -29,7 +29,7 @@ from hudkit.rooms.page.widgets import (
     select_or_number,
 )
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL
-from hudkit.rooms.world import AgentState, RecentAction, World
+from hudkit.rooms.world import SILENT_BEATS, AgentState, RecentAction, World
 from hudkit.web.elements import Child, classes, e
 from hudkit.web.page_text import clock, dollars, duration
 from hudkit.web.readable_markdown import readable_markdown
@@ -107,6 +107,9 @@ def _card(page: PageData, agent: AgentState) -> HtmlElement:
         if len(gaps) > 1
         else None,
         e("p", e("b", "Last error: "), agent.last_error, class_="fault") if agent.last_error else None,
+        e("p", f"It was addressed, and said and did nothing for {agent.silent_beats} beats.", class_="fault")
+        if agent.silent_beats >= SILENT_BEATS
+        else None,
         class_=f"agent {style}",
     )
 

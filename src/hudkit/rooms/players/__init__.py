@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hudkit.models import Model, open_model
+from hudkit.models import Model, RequestSettings, open_model
 from hudkit.rooms import IMPROVISER_LABEL
 from hudkit.rooms.players.improviser import IMPROVISER_MODEL, Improviser
 from hudkit.rooms.players.player import (
@@ -36,9 +36,11 @@ __all__ = [
 ]
 
 
-def open_players(connect: Callable[[str], Model] = open_model) -> PlayerRegistry:
+def open_players(
+    connect: Callable[[str], Model] = open_model, settings: RequestSettings | None = None
+) -> PlayerRegistry:
     """Return the players of a world that is played for people: `improviser`, and any `provider:name`.
 
-    A model is connected when it is first asked; see `hudkit.models`.
+    A model is connected when it is first asked; see `hudkit.models`. `settings` are those of `ModelPlayer`.
     """
-    return PlayerRegistry({IMPROVISER_MODEL: Improviser()}, lambda name: ModelPlayer(connect(name)))
+    return PlayerRegistry({IMPROVISER_MODEL: Improviser()}, lambda name: ModelPlayer(connect(name), settings))
