@@ -120,8 +120,8 @@ async def test_what_somebody_denies_is_told_as_theirs_and_is_no_open_error(tmp_p
         model = InProcessModel([uses(*calls), says("done")])
         place = tmp_path / name
         place.mkdir()
-        given = {"tools": [fire], "permissions": rules, "plugins": [("hud", hud_plugin(board)), *plugins]}
-        async with opened(place, model, **given) as loop:
+        plugins = [("hud", hud_plugin(board)), *plugins]
+        async with opened(place, model, tools=[fire], permissions=rules, plugins=plugins) as loop:
             await loop.prompt("Fire the kiln.")
             await loop.prompt("And now?")
             denied = [part.error for part in loop.messages[1].parts if isinstance(part, StoredCall)]
