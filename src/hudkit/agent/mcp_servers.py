@@ -55,14 +55,10 @@ class _ServerTool(Tool, frozen=True, kw_only=True):
 
     def parse(self, arguments: object) -> ToolInput:
         """Return the arguments of a call. Raises `ToolError` where they are no object."""
-        if isinstance(arguments, str):
-            try:
-                arguments = msgspec.json.decode(arguments)
-            except msgspec.DecodeError as error:
-                raise ToolError(f"the arguments of {self.name} are not JSON: {error}") from None
-        if not isinstance(arguments, dict):
+        values = self.decode(arguments)
+        if not isinstance(values, dict):
             raise ToolError(f"the arguments of {self.name} are no object")
-        return _ServerToolInput(arguments)
+        return _ServerToolInput(values)
 
 
 class McpServers:

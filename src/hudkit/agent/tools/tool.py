@@ -121,16 +121,19 @@ class Tool(msgspec.Struct, frozen=True):
         """Return the JSON Schema of the arguments, without references."""
         return struct_schema(self.arguments)
 
+    def decode(self, arguments: object) -> object:
+        """Return arguments that some models send as a text of JSON within JSON. Raises `ToolError`."""
+        if not isinstance(arguments, str):
+            return arguments
+        try:
+            return msgspec.json.decode(arguments)
+        except msgspec.DecodeError as error:
+            raise ToolError(f"the arguments of {self.name} are not JSON: {error}") from None
+
     def parse(self, arguments: object) -> ToolInput:
         """Return the arguments of a call. Raises `ToolError` that says which is wrong and what would be right."""
-        # some models send the arguments as a text of JSON within JSON
-        if isinstance(arguments, str):
-            try:
-                arguments = msgspec.json.decode(arguments)
-            except msgspec.DecodeError as error:
-                raise ToolError(f"the arguments of {self.name} are not JSON: {error}") from None
         try:
-            return msgspec.convert(arguments, self.arguments)
+            return msgspec.convert(self.decode(arguments), self.arguments)
         except msgspec.ValidationError as error:
             names = ", ".join(_signature(self.arguments))
             raise ToolError(f"{self.name} cannot be called so: {error}", hint=f"It takes {names}") from None
