@@ -365,3 +365,18 @@ def test_a_world_is_played_by_a_script_from_the_command_line(
     assert main(["rooms", "new", "--file", str(tmp_path / "pair.toml")]) == 0
     assert main(["rooms", "run", "--beats", "4", "--fast", "--script", str(tmp_path / "lines.toml")]) == 0
     assert "I am for RAIN." in capsys.readouterr().out
+
+
+def test_a_message_that_waits_for_the_pace_is_an_effect_of_the_beat_that_said_it(
+    write: Write, tmp_path: Path
+) -> None:
+    file = write('beats = 12\nscript = "wordy.toml"')
+    line = '[[lines]]\nagent = "Ann"\nsay = { Bob = "%s" }\n'
+    (tmp_path / "wordy.toml").write_text("".join(line % " ".join(f"{name}{n}" for n in range(60)) for name in "abc"))
+    tables, world_log = play(file)
+    with world_log:
+        delayed = len(events_of(world_log, e.MessageDelayed))
+        assert delayed == tables.figures["delayed"] > 0
+        beats = [row for row in tables.beats if row.name == "Ann"][:3]
+        assert [row.messages + row.delayed for row in beats] == [1, 1, 1]
+        assert tables.figures["messages"] == len(tables.messages)
