@@ -326,6 +326,14 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     session_tokens: Annotated[
         Annotated[int, Meta(ge=0)] | None, Meta(description="tokens that a whole session may use")
     ] = None
+    keep_days: Annotated[
+        Annotated[float, Meta(ge=1)] | None,
+        Meta(description="days that a session is kept after it was worked in last; not set: for ever"),
+    ] = None
+    keep_megabytes: Annotated[
+        Annotated[float, Meta(ge=1)] | None,
+        Meta(description="megabytes of sessions and requests together, above which the oldest sessions are deleted"),
+    ] = None
     parallel_calls: Annotated[
         Annotated[int, Meta(ge=1, le=64)],
         Meta(description="calls of one answer that run side by side: those that change nothing, and sub-agents"),

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import stat
 import subprocess
 from pathlib import Path
@@ -194,3 +195,35 @@ def test_a_fork_is_made_and_gone_on_with(desk: Desk, hudkit: Run) -> None:
     assert counts == {session: 3, fork["session"]: 4}
     code, _, err = hudkit("sessions", "fork", session, "--at", "nothing")
     assert code == 2 and "no messages match" in err
+
+
+@pytest.mark.slow
+def test_a_session_is_deleted_only_when_it_is_wanted(desk: Desk, hudkit: Run) -> None:
+    session, other = worked(desk, hudkit, "Find a free kiln"), worked(desk, hudkit, "Order some clay")
+    code, _, err = hudkit("sessions", "delete", session)
+    assert code == 2 and "nobody is there to be asked" in err and "--yes" in err
+    assert hudkit("sessions", "delete", "--yes")[0] == 2, "it must be named"
+    hudkit("sessions", "search", "kiln")
+    code, out, err = hudkit("sessions", "delete", session, "--yes")
+    assert (code, err) == (0, "") and out.startswith(f'deleted: {session} "Find a free kiln", 3 messages')
+    assert [row["id"] for row in json.loads(hudkit("sessions", "--json")[1])["sessions"]] == [other]
+    assert json.loads(hudkit("sessions", "search", "find", "--json")[1])["hits"] == []
+    assert "Find a free kiln" in hudkit("show", session)[1], "the log of its HUD stays"
+    code, out, _ = hudkit("sessions", "delete", other, "--yes", "--hud", "--json")
+    assert json.loads(out) == {"schema": 1, "deleted": [other], "hud": True}
+    assert "Order some clay" not in hudkit("show", other)[1] and hudkit("verify")[0] == 0
+
+
+@pytest.mark.slow
+def test_old_sessions_go_where_the_settings_say_so(desk: Desk, hudkit: Run) -> None:
+    code, _, err = hudkit("sessions", "trim")
+    assert code == 2 and "there is no limit" in err
+    session = worked(desk, hudkit, "Find a free kiln")
+    with sqlite3.connect(desk.data / "sessions.db") as db:
+        db.execute("UPDATE sessions SET body = replace(body, json_extract(body, '$.updated'), '1000')")
+    db.close()
+    assert json.loads(hudkit("sessions", "trim", "--keep-megabytes", "50", "--json")[1])["deleted"] == []
+    desk.config.write_text("[session]\nkeep_days = 30\n")
+    second = worked(desk, hudkit, "Order some clay")
+    assert [row["id"] for row in json.loads(hudkit("sessions", "--json")[1])["sessions"]] == [second] != [session]
+    assert hudkit("sessions", "trim")[1] == "0 sessions deleted\n"

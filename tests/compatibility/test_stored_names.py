@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -388,6 +389,7 @@ def test_keys_that_commands_print(
         monkeypatch.delenv(name, raising=False)
     (stored / "secret.txt").write_text("metric units")
     (stored / "home" / "config" / "opencode").rename(stored / "home" / "config" / "away")
+    shutil.copytree(stored / "data", stored / "spare")
     printed: set[str] = set()
     ran: set[str] = set()
     for words in command_lines(stored):
@@ -460,6 +462,8 @@ def command_lines(stored: Path) -> list[tuple[str, ...]]:
         ("sessions", "search", "trees", "--data", str(stored / "data")),
         ("sessions", "export", "ses_kinds", "--output", str(stored / "kinds.md"), "--data", str(stored / "data")),
         ("sessions", "fork", "ses_kinds", "--data", str(stored / "data")),
+        ("sessions", "trim", "--keep-megabytes", "1000", "--data", str(stored / "data")),
+        ("sessions", "delete", "ses_kinds", "--yes", "--data", str(stored / "spare")),
         ("memory", "summary", *db),
         ("memory", "sessions", *db),
         ("memory", "search", "metric", *db),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hudkit.agent.records import Attachment, StoredMessage, StoredSession
     from hudkit.agent.request_log import LoggedRequest, RequestLog
     from hudkit.agent.run_context import LoopOptions, LoopSettings
+    from hudkit.agent.session_deletion import delete_session, trim_sessions
     from hudkit.agent.session_export import export_session
     from hudkit.agent.session_store import SessionStore
     from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits, ToolOutcome, function_tool
@@ -61,6 +62,8 @@ _MODULES = {
     "TurnEnded": "hudkit.agent.events",
     "UndoResult": "hudkit.agent.file_undo",
     "function_tool": "hudkit.agent.tools",
+    "delete_session": "hudkit.agent.session_deletion",
+    "trim_sessions": "hudkit.agent.session_deletion",
     "export_session": "hudkit.agent.session_export",
     "discover_plugins": "hudkit.agent.plugins",
     "hud_plugin": "hudkit.agent.hud_hooks",
@@ -97,12 +100,14 @@ __all__ = [
     "ToolOutcome",
     "TurnEnded",
     "UndoResult",
+    "delete_session",
     "discover_plugins",
     "export_session",
     "function_tool",
     "hud_plugin",
     "open_model",
     "parse_rules",
+    "trim_sessions",
     "trust_plugin",
 ]
 

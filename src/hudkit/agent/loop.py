@@ -49,6 +49,7 @@ from hudkit.agent.run_context import (
     SteeringText,
     SubTask,
 )
+from hudkit.agent.session_deletion import finish_deletions
 from hudkit.agent.session_fork import fork_session
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
@@ -435,6 +436,23 @@ class AgentLoop:
         if self.setup.request_log is not None:
             self.setup.request_log.close()
             self.setup.request_log = None
+
+    async def delete(self, *, log: Path | None = None, hud: bool = False) -> None:
+        """End what is under way, delete this session with its sub-sessions, and close; return nothing.
+
+        Plugins are told (`session.deleted`) before they are closed. `log` and `hud` are as for `delete_session`.
+        Raises a `StoreError`: what is left then is deleted by the next one who deletes.
+        """
+        self.cancel()
+        async with self._turns:
+            try:
+                for id in self.setup.store.begin_deletion(self.id, hud=hud):
+                    self.setup.events.notify_plugins("session.deleted", id)
+                await self.setup.events.delivered()
+            finally:
+                await self.close()
+        with SessionStore.open(self.setup.store.path) as store:
+            finish_deletions(store, log)
 
     async def __aenter__(self) -> Self:
         return self

@@ -117,8 +117,15 @@ async def _stream_attempt(
     stored = run.history.put(replace(message, usage=usage, cost=cost, parts=(*parts, *calls), **closing))
     run.emit(ResponseReceived(run.id, stored, end.reason, end.model, end.id))
     for call in calls:
-        run.emit(ToolCallUpdated(run.id, message.id, call))
+        report_call(run, stored, call)
     return stored, end
+
+
+def report_call(run: RunContext, message: StoredMessage, call: StoredCall, failure: str = "") -> None:
+    """Tell who listens, and the plugins, how a call is now; `failure` is the kind of its error. Returns nothing."""
+    run.emit(ToolCallUpdated(run.id, message.id, call, failure))
+    about = {"kind": "tool", "tool": call.tool, "call_id": call.call_id, "status": call.status}
+    run.setup.events.notify_plugins("message.part.updated", run.id, message_id=message.id, id=call.id, **about)
 
 
 async def _hooked_parts(run: RunContext, message: StoredMessage, parts: list[StoredPart]) -> list[StoredPart]:
@@ -200,8 +207,15 @@ class _IncomingParts:
         if self._unsaved:
             kind, id, texts = self._runs[-1]
             self._runs[-1] = (kind, id, ["".join(texts)])
-            self._run.history.put_parts(self._message.id, [kind(id, self._runs[-1][2][0])])
+            text = self._runs[-1][2][0]
+            self._run.history.put_parts(self._message.id, [kind(id, text)])
             self._unsaved = 0
+            # as often as it is stored: the text so far, so that a plugin that misses one has lost nothing
+            about = {"kind": "text" if kind is StoredText else "reasoning", "text": text}
+            message_id = self._message.id
+            self._run.setup.events.notify_plugins(
+                "message.part.updated", self._run.id, message_id=message_id, id=id, **about
+            )
 
     def finish(self, answer: models.AssistantMessage) -> list[StoredPart]:
         """Return the runs as the whole answer has them, with their seals.

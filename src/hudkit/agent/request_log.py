@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -34,7 +34,9 @@ from hudkit.log.stores.sqlite_files import (
     connect_reader,
     connect_writer,
     create_private_file,
+    shrink_database,
     store_errors,
+    used_bytes,
 )
 from hudkit.models import CompletionRequest, Message, RequestSettings, ToolSpec
 
@@ -245,6 +247,34 @@ def redact_requests(path: Path, wanted: Sequence[SecretText], *, busy_timeout: f
         finally:
             db.close()
     return len(renamed)
+
+
+def delete_requests(path: Path, sessions: Iterable[str], *, busy_timeout: float = 5.0) -> int:
+    """Delete the requests of sessions, with the blocks that no other needs; return the bytes that are still in use.
+
+    Raises a `StoreError`, and nothing is changed then.
+    """
+    ids = tuple(sessions)
+    with store_errors(path):
+        check_private_path(path, create=False)
+        db = _open_writer(path, busy_timeout)
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            gone = sum(db.execute("DELETE FROM requests WHERE session_id = ?", (id,)).rowcount for id in ids)
+            if gone:
+                needed: set[bytes] = set()
+                for (body,) in db.execute("SELECT body FROM requests"):
+                    row = msgspec.msgpack.decode(body, type=_RequestRow)
+                    needed.update((row.head, *row.fresh))
+                every = {digest for (digest,) in db.execute("SELECT digest FROM blocks")}
+                unused = [(digest,) for digest in every - needed]
+                db.executemany("DELETE FROM blocks WHERE digest = ?", unused)
+            db.execute("COMMIT")
+            if gone:
+                shrink_database(db)
+            return used_bytes(db)
+        finally:
+            db.close()
 
 
 def _encode_block(value: object) -> bytes:

@@ -57,8 +57,10 @@ from hudkit.log.stores.sqlite_files import (
     connect_reader,
     connect_writer,
     create_private_file,
+    shrink_database,
     store_errors,
     translate_error,
+    used_bytes,
 )
 
 SESSIONS_FILE = "sessions.db"
@@ -319,6 +321,18 @@ class FileChanges:
         return tuple(FileChange(*row) for row in rows)
 
 
+class PendingDeletion(msgspec.Struct, frozen=True):
+    """A session that is deleted, and what may still be there of it: outputs of its calls (files), and with `hud` the
+    contents of its HUD's log."""
+
+    id: str
+    hud: bool = False
+    outputs: tuple[str, ...] = ()
+
+
+_DELETED = "(deleted)"
+"""The project of a row that only notes a deletion which is not over: its body is a `PendingDeletion`."""
+
 _FIELDS = ", ".join(FileChange.__struct_fields__)
 
 
@@ -477,14 +491,68 @@ class SessionStore:
 
     def session(self, session_id: str) -> StoredSession | None:
         """Return a session by its id; `None` where there is none."""
-        rows = self._fetch("SELECT body FROM sessions WHERE id = ?", (session_id,))
+        sql = "SELECT body FROM sessions WHERE id = ? AND project_id != ?"
+        rows = self._fetch(sql, (session_id, _DELETED))
         return self._read(rows[0][0], StoredSession) if rows else None
 
     def sessions(self, project_id: str | None = None) -> tuple[StoredSession, ...]:
         """Return all sessions, or those of a project, oldest first."""
-        where, values = ("", ()) if project_id is None else (" WHERE project_id = ?", (project_id,))
-        rows = self._fetch(f"SELECT body FROM sessions{where} ORDER BY position", values)
+        where, values = " WHERE project_id != ?", [_DELETED]
+        if project_id is not None:
+            where, values = f"{where} AND project_id = ?", [*values, project_id]
+        rows = self._fetch(f"SELECT body FROM sessions{where} ORDER BY position", tuple(values))
         return tuple(self._read(body, StoredSession) for (body,) in rows)
+
+    def begin_deletion(self, session_id: str, *, hud: bool = False) -> tuple[str, ...]:
+        """Delete a session and its sub-sessions from this file, in one step; return their ids, its own first.
+
+        What other files have of them is noted, until `finish_deletion`. Raises `SessionError`: unknown, or another
+        process has one of them; nothing is deleted then.
+        """
+        taken: list[str] = []
+        try:
+            with self._writing() as db:
+                if _row(db, "sessions", session_id) is None:
+                    raise _unknown("session", session_id)
+                ids = (session_id, *self.changes.sub_sessions(session_id))
+                for id in ids:
+                    if self._locks.acquire(id):
+                        taken.append(id)
+                    own = "message_id IN (SELECT id FROM messages WHERE session_id = ?)"
+                    bodies = db.execute(f"SELECT body FROM parts WHERE {own} AND status != ''", (id,)).fetchall()
+                    calls = [self._read(body, StoredPart) for (body,) in bodies]
+                    outputs = tuple(call.metadata["whole"] for call in calls if "whole" in call.metadata)
+                    note = msgspec.json.encode(PendingDeletion(id, hud, outputs))
+                    # parts, diffs and changes go with their messages
+                    for table in ("messages", "todos"):
+                        db.execute(f"DELETE FROM {table} WHERE session_id = ?", (id,))
+                    sql = "UPDATE sessions SET project_id = ?, parent_id = '', body = ? WHERE id = ?"
+                    db.execute(sql, (_DELETED, note, id))
+                _drop_unused_contents(db)
+        finally:
+            for id in taken:
+                self.release(id)
+        return ids
+
+    def pending_deletions(self) -> tuple[PendingDeletion, ...]:
+        """Return the deletions that are not over: something of the sessions may be in other files."""
+        rows = self._fetch("SELECT body FROM sessions WHERE project_id = ? ORDER BY position", (_DELETED,))
+        return tuple(self._read(body, PendingDeletion) for (body,) in rows)
+
+    def finish_deletion(self, session_id: str) -> None:
+        """Forget a deletion that is over; return nothing."""
+        with self._writing() as db:
+            db.execute("DELETE FROM sessions WHERE id = ? AND project_id = ?", (session_id, _DELETED))
+
+    def shrink(self) -> None:
+        """Give back the room of what was deleted, and its bytes; return nothing. Somebody who reads puts it off."""
+        with self._lock, store_errors(self.path):
+            shrink_database(self._db)
+
+    def used_bytes(self) -> int:
+        """Return how many bytes of the file are in use."""
+        with self._reading() as db:
+            return used_bytes(db)
 
     def message_counts(self) -> dict[str, int]:
         """Return how many messages each session has, without those that were taken back."""
@@ -778,6 +846,8 @@ class SessionStore:
 def _row(db: sqlite3.Connection, table: str, id: str, session_id: str = "") -> tuple[int, bytes] | None:
     """Return position and body of a row of a table of ours, by its id; of this session only, where one is given."""
     mine = " AND session_id = ?" if session_id else ""
+    if table == "sessions":
+        mine += f" AND project_id != '{_DELETED}'"
     values = (id, session_id) if session_id else (id,)
     row = db.execute(f"SELECT position, body FROM {table} WHERE id = ?{mine}", values).fetchone()
     return None if row is None else (row[0], row[1])

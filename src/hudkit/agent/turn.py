@@ -26,7 +26,6 @@ import msgspec
 from msgspec.structs import replace
 
 from hudkit.agent import compacting, events, message_history, user_input
-from hudkit.agent.events import ToolCallUpdated
 from hudkit.agent.file_undo import note_final_content
 from hudkit.agent.hooks import (
     PermissionAsk,
@@ -40,7 +39,7 @@ from hudkit.agent.hooks import (
     ToolOutput,
 )
 from hudkit.agent.message_history import compaction_marker, is_summary
-from hudkit.agent.model_call import stream_response, unreadable_arguments
+from hudkit.agent.model_call import report_call, stream_response, unreadable_arguments
 from hudkit.agent.records import ChangedFiles, FileDiff, StoredCall, StoredMessage
 from hudkit.agent.request_builder import build_request, gives_outputs_back
 from hudkit.agent.run_context import PluginTool, RunContext, SubTask, TaskArguments, joined_text
@@ -649,7 +648,7 @@ def _call_key(call: StoredCall) -> str:
 
 def _store_call(run: RunContext, message: StoredMessage, call: StoredCall, failure: str = "") -> StoredCall:
     run.history.put_parts(message.id, [call])
-    run.emit(ToolCallUpdated(run.id, message.id, call, failure))
+    report_call(run, message, call, failure)
     return call
 
 

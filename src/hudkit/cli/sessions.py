@@ -1,15 +1,16 @@
-"""`hudkit sessions`: the sessions of hudkit's own agent, listed, searched, exported and forked."""
+"""`hudkit sessions`: the sessions of hudkit's own agent, listed, searched, exported, forked and deleted."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hudkit.cli import complain
-from hudkit.cli.common import SCHEMA, as_json, progress_bar, written_file
+from hudkit.cli.common import SCHEMA, as_json, progress_bar, user_settings, written_file
 from hudkit.cli.styles import on_terminal, print_lines, print_table
 from hudkit.clock import unix_ms
 from hudkit.compose import shorten, visible
@@ -29,6 +30,8 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "search": _FILTERS,
     "export": ("format", "output", "with_secrets"),
     "fork": ("at",),
+    "delete": ("yes", "hud"),
+    "trim": ("keep_days", "keep_megabytes"),
 }
 """The options that an operation takes."""
 
@@ -58,7 +61,13 @@ class _Places:
 
         if not self.sessions.exists():
             raise ConfigError(f"there are no sessions in {self.data}", hint='Try: hudkit run "Say hello"')
-        return SessionStore.open(self.sessions, read_only=not write)
+        store = SessionStore.open(self.sessions, read_only=not write)
+        if store.pending_deletions():  # one that was killed: it is carried on by whoever comes next
+            from hudkit.agent.session_deletion import finish_deletions
+
+            with SessionStore.open(self.sessions) as writer:
+                finish_deletions(writer, self.log)
+        return store
 
 
 def _check_options(args: argparse.Namespace) -> None:
@@ -301,9 +310,60 @@ def _message_id(store: SessionStore, session_id: str, asked: str | None) -> str:
     return alike[0]
 
 
+# -- delete ----------------------------------------------------------------------------------------------------
+
+
+def _delete(args: argparse.Namespace, places: _Places) -> int:
+    from hudkit.agent.session_deletion import delete_session
+
+    if not args.words:
+        raise ConfigError("`sessions delete` needs a session", hint="`hudkit sessions` lists them")
+    with places.open(write=True) as store:
+        session = _pick(store, args.words)
+        below = len(store.changes.sub_sessions(session.id))
+        what = f'{session.id} "{shorten(session.title, 60)}", {len(store.messages(session.id))} messages'
+        what += f", {below} sessions of sub-agents" if below else ""
+        if not args.yes and not _is_confirmed(visible(what)):
+            print("Nothing is deleted.")
+            return 1
+        ids = delete_session(store, session.id, log=places.log, hud=args.hud)
+    if args.json:
+        print(as_json({"schema": SCHEMA, "deleted": list(ids), "hud": args.hud}))
+    else:
+        print(visible(f"deleted: {what}"))
+        if not args.hud:
+            print("What its HUD recorded is still in the log; `--hud` removes that, too.")
+    return 0
+
+
+def _is_confirmed(what: str) -> bool:
+    """Whether the user wants it. Raises `ConfigError` where nobody can be asked."""
+    if not sys.stdin.isatty():
+        raise ConfigError("nobody is there to be asked", hint="--yes deletes without a question")
+    print(f"{what}\nDelete this for good? [y/N] ", end="", flush=True, file=sys.stderr)
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+
+
+def _trim(args: argparse.Namespace, places: _Places) -> int:
+    from hudkit.agent.session_deletion import trim_sessions
+
+    settings = user_settings("sessions").session
+    days = settings.keep_days if args.keep_days is None else args.keep_days
+    megabytes = settings.keep_megabytes if args.keep_megabytes is None else args.keep_megabytes
+    if days is None and megabytes is None:
+        raise ConfigError("there is no limit", hint="Give --keep-days or --keep-megabytes, or set them in [session]")
+    with places.open(write=True) as store:
+        ids = trim_sessions(store, keep_days=days, keep_megabytes=megabytes, log=places.log)
+    words = f"{len(ids)} sessions deleted"
+    print(as_json({"schema": SCHEMA, "deleted": list(ids)}) if args.json else words)
+    return 0
+
+
 _RUNS: dict[str, Callable[[argparse.Namespace, _Places], int]] = {
     "list": _list,
     "search": _search,
     "export": _export,
     "fork": _fork,
+    "delete": _delete,
+    "trim": _trim,
 }

@@ -20,6 +20,7 @@ from hudkit.agent.permissions import ACTIONS, PATH_KINDS, AskUser, PermissionRul
 from hudkit.agent.plugins import PluginInput, discover_plugins
 from hudkit.agent.records import StoredSession
 from hudkit.agent.run_context import LoopOptions, LoopSettings, tool_limits
+from hudkit.agent.session_deletion import trim_sessions
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.session_transcript import session_sources
 from hudkit.agent.telemetry import Telemetry, configured
@@ -32,7 +33,7 @@ from hudkit.agent.terminal.view import LiveView, View
 from hudkit.api import Hud
 from hudkit.compose import shorten
 from hudkit.config import Settings
-from hudkit.errors import ConfigError
+from hudkit.errors import ConfigError, HudkitError
 from hudkit.hud.session_lookup import matching_sessions
 from hudkit.models import Model
 from hudkit.paths import data_directory, index_path, log_path, section_paths, user_config
@@ -178,6 +179,7 @@ class SessionRunner:
         earlier = "" if model else self._model
         chosen = earlier or model_of(request, session, self.location.settings)
         opened: list[Hud | PastSessions] = []
+        self._trim(session.id if session is not None else "")
         try:
             loop = await _open_loop(request, self.location, self._ask, chosen, session, opened, self._telemetry)
         except BaseException:
@@ -191,6 +193,26 @@ class SessionRunner:
         self._display = TurnDisplay(loop, self.view, self.panel, self._line)
         self._ask.aside = self._display.aside
         self.view.opened(loop, session is not None)
+
+    def _trim(self, session_id: str) -> None:
+        """Delete the oldest sessions where the user's limits say so, but never this one."""
+        limits, path = self.location.settings.session, self.location.data / session_store.SESSIONS_FILE
+        if (limits.keep_days is None and limits.keep_megabytes is None) or not path.exists():
+            return
+        try:
+            with SessionStore.open(path) as store:
+                gone = trim_sessions(
+                    store,
+                    keep_days=limits.keep_days,
+                    keep_megabytes=limits.keep_megabytes,
+                    log=self.location.log,
+                    keep=(session_id,),
+                )
+        except HudkitError as error:
+            self.view.problem(f"old sessions were not deleted: {error}")
+            return
+        if gone:
+            self.view.note(f"{len(gone)} old sessions were deleted, as [session] keep_days and keep_megabytes say.")
 
     async def close(self) -> None:
         """Close what is open, and return nothing; closing twice is harmless."""

@@ -40,7 +40,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "agents": {
         "run": "give an agent one prompt and print its answer",
         "chat": "talk with an agent, with its HUD in sight",
-        "sessions": "list, search, export and fork the sessions of hudkit's own agent",
+        "sessions": "list, search, export, fork and delete the sessions of hudkit's own agent",
         "rooms": "create a world of agents, play it, watch it in the browser, export it",
     },
     "the log": {

@@ -1,4 +1,4 @@
-"""`hudkit sessions`: the sessions of hudkit's own agent: list, search, export, fork."""
+"""`hudkit sessions`: the sessions of hudkit's own agent: list, search, export, fork, delete, trim."""
 
 from __future__ import annotations
 
@@ -19,9 +19,14 @@ are replaced unless `--with-secrets` is given. The page of `--format html` needs
 `fork` makes a new session with the messages of another one, which stays as it is; `--at` names the last message that
 it has, by its id or the end of it, as an export shows it.
 
+`delete` takes one session away for good, with its sub-agents' sessions, requests, long outputs and entries of the
+index, after a question (`--yes`: without); with `--hud` also what its HUD recorded. `trim` deletes the oldest ones as
+`[session] keep_days` and `keep_megabytes` say, or the options; `hudkit run` and `chat` do so when they begin. No
+session that is open goes.
+
 See [sessions.md](sessions.md#sessions-of-our-own-agent)."""
 
-OPERATIONS = ("list", "search", "export", "fork")
+OPERATIONS = ("list", "search", "export", "fork", "delete", "trim")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +45,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, metavar="FILE", help="export to this new file")
     parser.add_argument("--with-secrets", action="store_true", help="export secrets as they are")
     parser.add_argument("--at", metavar="MESSAGE", help="the last message that a fork has (default: all of them)")
+    parser.add_argument("--yes", action="store_true", help="delete without a question")
+    parser.add_argument("--hud", action="store_true", help="delete what the HUD recorded, too")
+    days = "trim: the days that a session stays after it was worked in last"
+    parser.add_argument("--keep-days", metavar="N", type=at_least_one, help=days)
+    megabytes = "trim: the megabytes that sessions and requests may have together"
+    parser.add_argument("--keep-megabytes", metavar="N", type=at_least_one, help=megabytes)
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="where sessions are stored (default: the user's data directory)"
     )

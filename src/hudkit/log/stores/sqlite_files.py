@@ -354,3 +354,21 @@ def store_errors(path: Path) -> Iterator[None]:
         if translated is None:
             raise
         raise translated from error
+
+
+def used_bytes(db: sqlite3.Connection) -> int:
+    """Return how many bytes of a database are in use: those of its free pages are not."""
+    pages, free, size = (
+        db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
+
+
+def shrink_database(db: sqlite3.Connection) -> None:
+    """Write a database anew without its free pages, and empty what stands beside it; return nothing.
+
+    A deleted row stays in a free page until then. Somebody who reads or writes puts it off to the next time.
+    """
+    with suppress(sqlite3.OperationalError):
+        db.execute("VACUUM")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
