@@ -18,9 +18,12 @@ from typing import Any
 
 import pytest
 
+import watchdog
+
 PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 USERS = ("postgres", "nobody")
 """Who runs the server where the tests are run by root: it refuses to."""
+INHERITED = ("PATH", watchdog.MARK)
 _numbers = count(1)
 
 
@@ -61,7 +64,8 @@ class Server:
             [self._programs / program, *args],
             user=self.user,
             cwd=self.folder,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(self.folder)},
+            # With the mark of the run, by which the watchdog ends a server whose run was killed.
+            env={"LC_ALL": "C", "HOME": str(self.folder), **{k: os.environ[k] for k in INHERITED if k in os.environ}},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
