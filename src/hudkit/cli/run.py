@@ -13,14 +13,20 @@ from hudkit.errors import ConfigError
 
 def run(args: argparse.Namespace) -> int:
     """Carry the command out and return its exit code."""
+    if args.json_input:
+        if "-" in args.prompt:
+            raise ConfigError("the standard input has JSON lines", hint='Give prompts as {"type": "prompt", …}')
+        return asyncio.run(_converse(args, " ".join(args.prompt)))
     prompt = _prompt(args.prompt)
     return asyncio.run(_answer(args, prompt))
 
 
 async def _answer(args: argparse.Namespace, prompt: str) -> int:
     from hudkit.agent.terminal.turn_display import UserLeft
+    from hudkit.agent.terminal.view import JsonView
 
-    sitting = sitting_of(args, "run", facts=SCHEMA if args.json else 0, quiet=args.quiet)
+    facts = JsonView(sys.stdout, SCHEMA) if args.json else None
+    sitting = sitting_of(args, "run", facts=facts, quiet=args.quiet)
     try:
         await sitting.open(sitting.location.pick(sitting.request))
         ended = await sitting.display.prompt(prompt)
@@ -28,7 +34,30 @@ async def _answer(args: argparse.Namespace, prompt: str) -> int:
         return 130
     finally:
         await sitting.close()
-    return {"done": 0, "cancelled": 130}.get(ended.reason, 1)
+    return _exit_code(ended.reason)
+
+
+async def _converse(args: argparse.Namespace, prompt: str) -> int:
+    """Answer what JSON lines on the standard input say, until their end."""
+    from hudkit.agent.terminal.json_input import JsonPermissions, JsonSession
+    from hudkit.agent.terminal.turn_display import UserLeft
+    from hudkit.agent.terminal.view import JsonView
+
+    view = JsonView(sys.stdout, SCHEMA)
+    permissions = None if args.yes else JsonPermissions(view)
+    sitting = sitting_of(args, "run", facts=view, ask=permissions, quiet=args.quiet)
+    try:
+        await sitting.open(sitting.location.pick(sitting.request))
+        ended = await JsonSession(sitting, view, permissions).run(sys.stdin.fileno(), prompt)
+    except UserLeft:
+        return 130
+    finally:
+        await sitting.close()
+    return _exit_code(ended.reason) if ended is not None else 2
+
+
+def _exit_code(reason: str) -> int:
+    return {"done": 0, "cancelled": 130}.get(reason, 1)
 
 
 def _prompt(words: list[str]) -> str:

@@ -10,19 +10,29 @@ from typing import TYPE_CHECKING
 from hudkit.cli.common import user_settings
 
 if TYPE_CHECKING:
+    from hudkit.agent.terminal.permission_prompt import PermissionAnswerer
     from hudkit.agent.terminal.session_runner import SessionRunner
+    from hudkit.agent.terminal.view import JsonView
 
 
-def sitting_of(args: argparse.Namespace, name: str, *, facts: int = 0, quiet: bool = False) -> SessionRunner:
+def sitting_of(
+    args: argparse.Namespace,
+    name: str,
+    *,
+    facts: JsonView | None = None,
+    ask: PermissionAnswerer | None = None,
+    quiet: bool = False,
+) -> SessionRunner:
     """Make and return the runner of a session at the terminal. Raises `ConfigError`.
 
-    `facts` is the schema version of JSON lines, 0 for people.
+    `facts` prints JSON lines for programs; without it, people are shown what happens. `ask` is who answers questions,
+    where it is not who sits at the terminal.
     """
     from hudkit.agent.terminal.panel import Panel
-    from hudkit.agent.terminal.permission_prompt import AllowAll, DenyAll, PermissionAnswerer, PermissionPrompt
+    from hudkit.agent.terminal.permission_prompt import AllowAll, DenyAll, PermissionPrompt
     from hudkit.agent.terminal.screen import Screen, is_terminal
     from hudkit.agent.terminal.session_runner import DataLocation, SessionRequest, SessionRunner, permission_rules
-    from hudkit.agent.terminal.view import JsonView, LiveView, PlainView, View
+    from hudkit.agent.terminal.view import LiveView, PlainView, View
 
     wish = SessionRequest(
         Path.cwd(),
@@ -40,10 +50,11 @@ def sitting_of(args: argparse.Namespace, name: str, *, facts: int = 0, quiet: bo
     place = DataLocation(args.data, user_settings(name))
     panel = Panel(place.log if args.hud else None, place.settings)
     out, progress = Screen(sys.stdout), Screen(sys.stderr)
-    live = out.terminal and not facts
+    live = out.terminal and facts is None
     seen: LiveView | PlainView = LiveView(out, panel.line) if live else PlainView(out, progress, quiet=quiet)
-    view: View = JsonView(sys.stdout, facts) if facts else seen
-    ask: PermissionAnswerer = AllowAll() if args.yes else DenyAll(seen.problem)
-    if not args.yes and is_terminal(sys.stdin) and (out.terminal or is_terminal(sys.stderr)):
+    view: View = facts or seen
+    if args.yes:
+        ask = AllowAll()
+    elif ask is None and is_terminal(sys.stdin) and (out.terminal or is_terminal(sys.stderr)):
         ask = PermissionPrompt(seen)
-    return SessionRunner(wish, place, view, ask, panel)
+    return SessionRunner(wish, place, view, ask or DenyAll(seen.problem), panel)

@@ -32,11 +32,11 @@ _ANSWERS: Mapping[str, _Answer] = {
 }
 
 
-_Aside: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+ShowBefore: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
 """Shows what led to a question, and leaves the keys to it."""
 
 
-def _nothing() -> AbstractAsyncContextManager[None]:
+def nothing_before() -> AbstractAsyncContextManager[None]:
     """Return a context that does nothing: there is nothing to show first, and nobody else reads keys."""
     return nullcontext()
 
@@ -44,7 +44,7 @@ def _nothing() -> AbstractAsyncContextManager[None]:
 class PermissionAnswerer(Protocol):
     """Answers questions of permission."""
 
-    aside: _Aside
+    aside: ShowBefore
 
     async def __call__(self, ask: PermissionRequest) -> PermissionReply: ...
 
@@ -65,7 +65,7 @@ class PermissionPrompt:
 
     def __init__(self, view: _Pausing) -> None:
         self._view = view
-        self.aside: _Aside = _nothing
+        self.aside: ShowBefore = nothing_before
 
     async def __call__(self, ask: PermissionRequest) -> PermissionReply:
         async with self.aside():
@@ -95,7 +95,7 @@ class DenyAll:
     def __init__(self, problem: Callable[[str], None]) -> None:
         self._problem = problem
         self._said: set[str] = set()
-        self.aside: _Aside = _nothing
+        self.aside: ShowBefore = nothing_before
 
     async def __call__(self, ask: PermissionRequest) -> PermissionReply:
         async with self.aside():
@@ -117,7 +117,7 @@ class AllowAll:
     """Allows what would be asked about (`--yes`); what the rules deny does not come here."""
 
     def __init__(self) -> None:
-        self.aside: _Aside = _nothing
+        self.aside: ShowBefore = nothing_before
 
     async def __call__(self, ask: PermissionRequest) -> PermissionReply:  # noqa: ARG002 (all alike)
         return PermissionReply("once")

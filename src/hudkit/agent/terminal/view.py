@@ -351,9 +351,9 @@ class JsonView:
             "model": session.model,
             "window": limit_tokens,
         }
-        self._print("session", loop.id, **about, resumed=resumed)
+        self.write("session", loop.id, **about, resumed=resumed)
         for name, why in loop.problems:
-            self._print("plugin-failed", loop.id, plugin=name, hook="", error=why)
+            self.write("plugin-failed", loop.id, plugin=name, hook="", error=why)
 
     def begin(self, doing: str = "") -> None:  # noqa: ARG002 (what is no turn has no line)
         """Forget what was counted for the turn before; return nothing."""
@@ -370,7 +370,7 @@ class JsonView:
         elif isinstance(event, events.TextChunk | events.ReasoningChunk) and event.session_id in self._compacting:
             return  # a summary is no answer
         for type, fields in _fields(event):
-            self._print(type, event.session_id, **fields)
+            self.write(type, event.session_id, **fields)
 
     def tick(self) -> None:
         """Do nothing: time is no fact."""
@@ -383,7 +383,7 @@ class JsonView:
         fields = {"reason": ended.reason, "text": ended.text, "error": ended.error, "steps": ended.steps}
         more = {"cost": cost, "usage": _usage(_total_usage(self._responses))}
         limit = self._loop.window.limit_tokens
-        self._print("ended", ended.session_id, **fields, **more, used=self._loop.used_tokens, limit=limit)
+        self.write("ended", ended.session_id, **fields, **more, used=self._loop.used_tokens, limit=limit)
 
     def note(self, text: str) -> None:
         """Remarks are for people."""
@@ -391,7 +391,8 @@ class JsonView:
     def problem(self, text: str) -> None:
         """Do nothing: what went wrong is in the facts."""
 
-    def _print(self, type: str, session: str, **fields: Any) -> None:
+    def write(self, type: str, session: str, **fields: Any) -> None:
+        """Write a line of this type about a session; return nothing."""
         print(json.dumps({"schema": self._schema, "type": type, "session": session, **fields}), file=self._out)
         self._out.flush()
 
