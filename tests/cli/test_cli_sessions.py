@@ -215,6 +215,22 @@ def test_a_session_is_deleted_only_when_it_is_wanted(desk: Desk, hudkit: Run) ->
 
 
 @pytest.mark.slow
+def test_a_deletion_that_was_cut_off_goes_on_with_the_next_look(desk: Desk, hudkit: Run) -> None:
+    session = worked(desk, hudkit, "Find a free kiln")
+    hudkit("sessions", "search", "kiln")
+    with SessionStore.open(desk.data / "sessions.db") as store:
+        store.begin_deletion(session, hud=True)
+    with sqlite3.connect(desk.data / "hudkit.search.db", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")  # another process writes the index for longer than anybody waits
+        code, out, err = hudkit("sessions")
+        assert (code, out) == (0, "") and "goes on the next time" in err
+    other.close()
+    assert hudkit("sessions") == (0, "", "")
+    files = [path for path in desk.data.rglob("*") if path.is_file() and b"free kiln" in path.read_bytes()]
+    assert files == []
+
+
+@pytest.mark.slow
 def test_old_sessions_go_where_the_settings_say_so(desk: Desk, hudkit: Run) -> None:
     code, _, err = hudkit("sessions", "trim")
     assert code == 2 and "there is no limit" in err

@@ -14,7 +14,7 @@ from hudkit.cli.common import SCHEMA, as_json, progress_bar, user_settings, writ
 from hudkit.cli.styles import on_terminal, print_lines, print_table
 from hudkit.clock import unix_ms
 from hudkit.compose import shorten, visible
-from hudkit.errors import ConfigError, HudkitError
+from hudkit.errors import ConfigError, HudkitError, StoreError
 from hudkit.hud.session_lookup import matching_sessions, short_ids
 from hudkit.paths import data_directory, index_path, log_path
 from hudkit.tools.transcript_text import utc_minute
@@ -37,6 +37,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 
 _MOST_LISTED = 50
 _MOST_FOUND = 10
+_MODEL_CELLS = 18
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,8 +66,11 @@ class _Places:
         if store.pending_deletions():  # one that was killed: it is carried on by whoever comes next
             from hudkit.agent.session_deletion import finish_deletions
 
-            with SessionStore.open(self.sessions) as writer:
-                finish_deletions(writer, self.log)
+            try:
+                with SessionStore.open(self.sessions) as writer:
+                    finish_deletions(writer, self.log)
+            except StoreError as error:
+                complain("sessions", f"a deletion is not over yet, and goes on the next time: {error}")
         return store
 
 
@@ -120,20 +124,7 @@ def _list(args: argparse.Namespace, places: _Places) -> int:
         print(as_json({"schema": SCHEMA, "sessions": rows, "total": len(chosen)}))
         return 0
     if on_terminal():
-        cells = [
-            (
-                short[session.id],
-                utc_minute(session.updated),
-                session.title or "(no prompt yet)",
-                session.model.rpartition(":")[2],
-                f"{counts.get(session.id, 0):,}",
-                _dollars(session),
-                Path(session.directory).name,
-            )
-            for session in shown
-        ]
-        head = ("id", "updated (UTC)", "title", "model", "messages", "cost", "directory")
-        print_table(head, cells, 2, ("cyan", "dim"))
+        _print_table(shown, short, counts)
     else:
         for session in shown:
             figures = (
@@ -143,6 +134,19 @@ def _list(args: argparse.Namespace, places: _Places) -> int:
     if len(chosen) > len(shown):
         print_lines((f"{len(chosen) - len(shown)} more: --limit shows them",), ((".*", "dim"),))
     return 0
+
+
+def _print_table(shown: Sequence[StoredSession], short: dict[str, str], counts: dict[str, int]) -> None:
+    head = ["id", "updated (UTC)", "title", "model", "messages", "cost"]
+    # one directory is no news, and its room is the title's
+    several = len({session.directory for session in shown}) > 1
+    rows = []
+    for session in shown:
+        model = shorten(session.model.rpartition(":")[2], _MODEL_CELLS)
+        row = [short[session.id], utc_minute(session.updated), session.title or "(no prompt yet)", model]
+        row += [f"{counts.get(session.id, 0):,}", _dollars(session)]
+        rows.append([*row, Path(session.directory).name] if several else row)
+    print_table([*head, "directory"] if several else head, rows, 2, ("cyan", "dim"))
 
 
 def _is_chosen(session: StoredSession, args: argparse.Namespace, roots: dict[str, str]) -> bool:
