@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hudkit.agent.records import StoredCall, StoredMessage, StoredSession, StoredText
 from hudkit.agent.session_store import SessionStore
@@ -104,7 +105,7 @@ def stored(desk: Desk) -> None:
         call = StoredCall("prt_3", "bash", "call_1", "running", {"command": f"echo {SECRET}"}, started=12)
         store.put(StoredMessage(**{**_fields(answer), "parts": (StoredText("prt_2", hostile), call)}))
         ended = StoredCall("prt_3", "bash", "call_1", "completed", call.arguments, f"{SECRET}\n{hostile}", started=12)
-        store.put_parts("ses_one", "msg_2", [ended])
+        store.put_parts("ses_one", "msg_2", [replace(ended, metadata={"exit": 3})])
         store.put(StoredMessage(**{**_fields(answer), "finish": "stop", "completed": 13}))
         child = StoredSession("ses_two", parent_id="ses_one", title="Look", created=12, asked_by="msg_2")
         store.create(child)
@@ -152,6 +153,7 @@ def test_the_page_runs_nothing_and_loads_nothing(desk: Desk, hudkit: Run) -> Non
     tags = set(re.findall(r"<([a-z0-9]+)", page))
     assert not tags & {"script", "img", "link", "iframe", "form", "object", "a"}
     assert not re.findall(r"<[^>]*(?:\ssrc=|\shref=|\son[a-z]+=|url\()", page)
+    assert '<span class="badge error">exit code 3</span>' in page
     assert "&lt;script&gt;" in page and "Sub-agent: Look" in page
 
 

@@ -179,14 +179,16 @@ def _part(part: StoredPart, user: bool, clean: _Clean) -> Child:
 
 def _call(call: StoredCall, clean: _Clean) -> HtmlElement:
     about = next((value for value in call.arguments.values() if isinstance(value, str)), "")
-    failed = call.status == "error"
+    code = call.metadata.get("exit")
+    failed = bool(call.status == "error" or code)
+    state = f"exit code {code}" if code else call.status
     return e(
         "details",
         e(
             "summary",
             e("b", call.tool),
             e("code", clean(shorten(" ".join(about.split()), 100)), class_="grow"),
-            e("span", call.status, class_="badge error" if failed else "badge"),
+            e("span", state, class_="badge error" if failed else "badge"),
         ),
         e("pre", clean(json.dumps(call.arguments, indent=2, ensure_ascii=False))),
         e("pre", clean(call.error or call.output)) if call.error or call.output else None,
