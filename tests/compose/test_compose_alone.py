@@ -12,7 +12,7 @@ import pytest
 from hudkit import compose
 from hudkit.compose import fit, fitting, formats, markdown, toon
 
-ALLOWED = ("hudkit", "hudkit.errors", "hudkit.config")
+ALLOWED = ("hudkit", "hudkit.errors", "hudkit.config", "hudkit.lazy")
 FOREIGN = ("sqlite3", "_sqlite3", "tiktoken", "tokenizers", "asyncio", "anyio")
 PROGRAM = """
 import json, sys

@@ -68,7 +68,7 @@ def test_the_world_on_the_page_is_made_and_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (toml,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    toml = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[0]
     Path("harbour.toml").write_text(toml.replace('model = "openai:gpt-5-mini"\n', ""))
     (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     exec(compile(code, "rooms.md", "exec"), {"__name__": "__main__"})

@@ -453,6 +453,8 @@ def describe_event(event: ev.WorldEvent | None, name: Callable[[int], str]) -> s
 
 def _describe_world(event: ev.WorldEvent) -> str | None:
     match event:
+        case ev.InterventionMade(number=number, text=text):
+            return f"intervention {number} of the experiment: {text}"
         case ev.WorldCreated(name=new_name):
             return f"the world {excerpt(new_name, 40)} begins"
         case ev.RulesChanged():
