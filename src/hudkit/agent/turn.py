@@ -533,10 +533,11 @@ async def _with_instructions(run: RunContext, call: StoredCall, outcome: ToolOut
     if call.tool not in _ENTERING_TOOLS or not isinstance(path := call.arguments.get("path"), str):
         return outcome
     workspace = run.setup.workspace
-    target = workspace.resolve(path, writing=False)
-    if not target.inside:
+    try:
+        target = workspace.resolve(path, writing=False)
+        blocks = await asyncio.to_thread(nearby_instructions, workspace, target.real) if target.inside else ()
+    except (ToolError, OSError):  # the call itself is done: what stands beside it does not make it fail
         return outcome
-    blocks = await asyncio.to_thread(nearby_instructions, workspace, target.real)
     new = [block for block in blocks if not _stands_in_window(run, block)]
     return replace(outcome, text="\n\n".join([outcome.text, *new])) if new else outcome
 
