@@ -63,12 +63,24 @@ class Rollout:
         self._write("response_item", {"type": "message", "role": "user", "content": text})
 
     def call(self) -> None:
-        """One more command and its output."""
+        """Begin one more command: its hook runs before its output is in the file."""
         self._calls += 1
-        call = f"call_{self._calls}"
         ran = {"cmd": f"cat part_{self._calls}.txt"}
-        item = {"type": "function_call", "name": "exec_command", "arguments": json.dumps(ran), "call_id": call}
-        self._write("response_item", item)
+        item = {"type": "function_call", "name": "exec_command", "arguments": json.dumps(ran)}
+        self._write("response_item", item | {"call_id": f"call_{self._calls}"})
+
+    def told(self, context: str) -> None:
+        """Write what a hook told the model."""
+        if not context:
+            return
+        kinds = {"content_item_kinds": ["hooks.additional_context"]}
+        message = {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": context}]}
+        self._write("response_item", message | {"internal_chat_message_metadata_passthrough": kinds})
+
+    def done(self, context: str = "") -> None:
+        """End the command: what its hook told, its output, and the usage of the next call."""
+        self.told(context)
+        call = f"call_{self._calls}"
         output = f"Process exited with code {self._calls % 9 == 0:d}\nOutput:\n" + LINES
         self._write("response_item", {"type": "function_call_output", "call_id": call, "output": output})
         usage = {"input_tokens": 9_000 + 300 * self._calls, "output_tokens": 30, "total_tokens": 9_030}
@@ -85,15 +97,23 @@ def _payload(rollout: Rollout, event: str, **fields: str) -> dict[str, str]:
     return {"hook_event_name": event, **place, **fields}
 
 
-def _times(rounds: int, before: Callable[[], None], call: Callable[[], object]) -> list[float]:
-    """Milliseconds of each call, sorted."""
+def _times(rounds: int, rollout: Rollout, call: Callable[[], str]) -> list[float]:
+    """Milliseconds of each call at a hook's moment, sorted; what it returns is what the model is told."""
     found = []
     for _ in range(rounds):
-        before()
+        rollout.call()
         start = perf_counter()
-        call()
+        context = call()
         found.append((perf_counter() - start) * 1000)
+        rollout.done(context)
     return sorted(found)
+
+
+def _context(answer: str) -> str:
+    """What a hook's answer, as JSON, tells the model."""
+    told = json.loads(answer or "{}").get("hookSpecificOutput", {}).get("additionalContext", "")
+    assert isinstance(told, str)
+    return told
 
 
 def _p99(times: list[float]) -> float:
@@ -120,44 +140,50 @@ def _cpu_ms(rollout: Rollout) -> float:
         folder = str(rollout.path.parent)
         session = HookSession(find_session(hud, "codex", SESSION, folder), SESSION, folder, "codex")
 
-        def answer() -> None:
-            payload = read_hook(_payload(rollout, "PostToolUse", tool_name="Bash"))
+        def answer(event: str, **fields: str) -> str:
+            payload = read_hook(_payload(rollout, event, **fields))
             session.follow(payload)
-            session.answer(payload)
+            return session.answer(payload).context
 
-        answer()
+        rollout.told(answer("SessionStart", source="resume"))
         spent = 0.0
         for _ in range(CPU_ROUNDS):
             rollout.call()
             start = process_time()
-            answer()
+            context = answer("PostToolUse", tool_name="Bash")
             spent += process_time() - start
+            rollout.done(context)
     return spent / CPU_ROUNDS * 1000
 
 
 def _figures(rollout: Rollout, env: dict[str, str]) -> list[Figure]:
     command = [sys.executable, "-P", "-m", "hudkit", "hook", "codex"]
-    done = json.dumps(_payload(rollout, "PostToolUse", tool_name="Bash")).encode()
+    done = json.dumps(_payload(rollout, "PostToolUse", tool_name="Bash"))
 
-    def run_command(words: list[str]) -> None:
-        subprocess.run(words, env=env, input=done, capture_output=True, check=True)
+    def run_command(words: list[str]) -> str:
+        ran = subprocess.run(words, env=env, input=done, capture_output=True, check=True, text=True)
+        return _context(ran.stdout)
 
     with Server(env) as server:
 
         def hook(event: str, **fields: str) -> str:
             asked = {"name": "hud_hook", "arguments": _payload(rollout, event, **fields)}
             answer = server.ask("tools/call", **asked, _meta={"threadId": SESSION})
-            return str(answer["result"]["content"][0]["text"])
+            return _context(answer["result"]["content"][0]["text"])
 
-        assert "Your HUD" in hook("SessionStart", source="startup")
-        for _ in range(20):
-            rollout.call()
-            hook("PostToolUse", tool_name="Bash")
-        empty = _times(ROUNDS, rollout.call, lambda: server.ask("ping"))
-        asked = _times(ROUNDS, rollout.call, lambda: hook("PostToolUse", tool_name="Bash"))
+        def ping() -> str:
+            server.ask("ping")
+            return ""
+
+        base = hook("SessionStart", source="startup")
+        assert "Your HUD" in base
+        rollout.told(base)
+        _times(20, rollout, lambda: hook("PostToolUse", tool_name="Bash"))
+        empty = _times(ROUNDS, rollout, ping)
+        asked = _times(ROUNDS, rollout, lambda: hook("PostToolUse", tool_name="Bash"))
     cpu = _cpu_ms(rollout)
-    bare = _times(COMMANDS, rollout.call, lambda: run_command([sys.executable, "-P", "-c", ""]))
-    ran = _times(COMMANDS, rollout.call, lambda: run_command(command))
+    bare = _times(COMMANDS, rollout, lambda: run_command([sys.executable, "-P", "-c", ""]))
+    ran = _times(COMMANDS, rollout, lambda: run_command(command))
     return [
         Figure(
             "mcp_tool hook / empty call (ping) of the same server, medians",
