@@ -22,6 +22,7 @@ def marks(path: Path) -> list[pytest.MarkDecorator]:
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem, marks=marks(path)) for path in EXAMPLES])
+@pytest.mark.slow
 def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if path.stem in PROGRAM and not os.environ.get("CI"):
         pytest.importorskip(PROGRAM[path.stem])

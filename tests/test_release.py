@@ -73,6 +73,7 @@ def _names(*more: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_the_contents_of_a_wheel() -> None:
     problems = CHECK["wheel_problems"]
     source = ROOT / "src/hudkit"

@@ -33,6 +33,7 @@ def test_a_heading_in_a_note_stays_in_its_one_bullet(hud: Hud) -> None:
     assert outline(frame.base) == ["Task", "Notes (1)"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line_break", ["\n", "\r", "\r\n", "\x85", "\u2028", "\u2029", "\v", "\f"], ids=repr)
 @pytest.mark.parametrize(("operation", "argument"), FIELDS)
 def test_no_line_break_of_a_field_begins_a_heading(hud: Hud, line_break: str, operation: str, argument: str) -> None:

@@ -49,6 +49,7 @@ def hud(tmp_path: Path, state_directory: Path) -> Iterator[Hud]:
 
 
 @pytest.mark.parametrize("name", SECRETS)
+@pytest.mark.slow
 def test_a_secret_is_in_no_file_whichever_way_it_came(hud: Hud, state_directory: Path, name: str) -> None:
     """C1"""
     secret = SECRETS[name]

@@ -107,6 +107,7 @@ class Everything:
         output.text = output.text.replace("teh", "the")
 
 
+@pytest.mark.slow
 async def test_each_hook_does_something_real(tmp_path: Path) -> None:
     from hudkit.context.caching import CallCost
     from hudkit.tokens import Window
@@ -303,6 +304,7 @@ def places(tmp_path: Path) -> SectionPaths:
     return SectionPaths(tmp_path / "user", tmp_path / "trusted")
 
 
+@pytest.mark.slow
 async def test_a_project_s_plugin_runs_only_with_the_bytes_that_were_trusted(tmp_path: Path) -> None:
     folder = tmp_path / "project" / ".hudkit" / "plugins"
     folder.mkdir(parents=True)
@@ -360,6 +362,7 @@ async def test_a_plugin_that_cannot_be_loaded_is_named_and_left_out(tmp_path: Pa
         assert "from a file" in model.port_requests[0].system[-1]
 
 
+@pytest.mark.slow
 async def test_the_example_that_formats_files_after_an_edit(tmp_path: Path) -> None:
     script = tmp_path / "fmt.py"
     script.write_text(

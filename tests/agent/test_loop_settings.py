@@ -48,6 +48,7 @@ def used(tokens: int) -> ScriptedReply:
     ("settings", "compactions"),
     [("", 2), ("[compaction]\nmin_freed_percent = 10\n", 2), ("[compaction]\nmin_freed_percent = 40\n", 1)],
 )
+@pytest.mark.slow
 async def test_a_compaction_that_frees_less_than_the_user_wants_is_not_repeated(
     tmp_path: Path, settings: str, compactions: int
 ) -> None:

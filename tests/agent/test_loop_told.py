@@ -103,6 +103,7 @@ async def test_configured_files_are_told_wherever_the_user_has_them(tmp_path: Pa
         assert "Speak plainly." in model.chats[0].text and "Test first." in model.chats[0].text
 
 
+@pytest.mark.slow
 async def test_what_somebody_denies_is_told_as_theirs_and_is_no_open_error(tmp_path: Path) -> None:
     def fire(cone: int) -> str:
         raise AssertionError(cone)
@@ -131,6 +132,7 @@ async def test_what_somebody_denies_is_told_as_theirs_and_is_no_open_error(tmp_p
         assert [hud.session(key).state.errors.open for key in hud.sessions()] == [()] * len(hud.sessions())
 
 
+@pytest.mark.slow
 async def test_what_other_plugins_want_kept_is_asked_for_with_the_hud_on(tmp_path: Path) -> None:
     def keep(_: object, output: object) -> None:
         output.context.append("Keep the number of the ticket: K-17.")  # type: ignore[attr-defined]

@@ -206,6 +206,7 @@ def test_nothing_that_is_allowed_runs_what_is_denied(ran: Callable[[str], set[st
 
 
 @given(command=st.text(max_size=200) | st.lists(PIECES, max_size=60).map("".join))
+@pytest.mark.slow
 def test_reading_never_fails(command: str) -> None:
     parse_script(command)
     assert verdict(ALL_BUT_RM, command) in ("allow", "ask", "deny")

@@ -71,6 +71,7 @@ def test_a_session_killed_at_random_points_is_valid_when_it_is_resumed(tmp_path:
     assert cut, "the kills have hit running calls"
 
 
+@pytest.mark.slow
 def test_one_kill(tmp_path: Path) -> None:
     path, witness = tmp_path / "sessions.db", tmp_path / "witness"
     check(path, witness, play(path, witness, 0.02))

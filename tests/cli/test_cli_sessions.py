@@ -158,6 +158,7 @@ def test_the_page_runs_nothing_and_loads_nothing(desk: Desk, hudkit: Run) -> Non
 
 
 @pytest.mark.hosts
+@pytest.mark.slow
 def test_a_browser_shows_the_page(desk: Desk, hudkit: Run) -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:

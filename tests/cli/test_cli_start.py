@@ -12,6 +12,8 @@ from hudkit.cli.commands import COMMANDS, build_parser, load_command
 from hudkit.cli.commands.rooms import OPERATIONS
 from hudkit.cli.parsing import load_run, operation_parsers
 
+pytestmark = pytest.mark.slow  # each starts a process
+
 COMMAND_LINES = [(name,) for name in COMMANDS] + [("rooms", name) for name in OPERATIONS]
 HOUSE = {"hudkit", "hudkit.__main__", "hudkit.cli", "hudkit.cli.commands", "hudkit.cli.parsing", "hudkit.errors"}
 LIGHT = {

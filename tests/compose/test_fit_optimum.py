@@ -257,6 +257,7 @@ def fitted(tree: Element, budget: int, measure: Callable[[Node], int]) -> Elemen
 
 @pytest.mark.parametrize("measure", SUBADDITIVE.values(), ids=SUBADDITIVE)
 @given(tree=trees(), budget=st.integers(0, 25))
+@pytest.mark.slow
 def test_the_fit_is_the_optimum(measure: Callable[[Node], int], tree: Element, budget: int) -> None:
     assert fitted(tree, budget, measure) == optimum(tree, budget, measure)
 

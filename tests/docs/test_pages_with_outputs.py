@@ -17,6 +17,7 @@ SHOWN = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<output>.*?
 
 
 @pytest.mark.parametrize("name", PAGES)
+@pytest.mark.slow
 def test_blocks_print_what_the_page_shows(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {"__name__": "__main__"}

@@ -34,6 +34,7 @@ def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_do_what_it_says(damaged: Path, capsys: pytest.CaptureFixture[str]) -> None:
     codes: dict[str, int] = {}
     outputs: dict[str, str] = {}

@@ -91,6 +91,7 @@ def test_the_density_of_the_base_asked_for_is_no_reason(session: HudSession) -> 
 
 
 @pytest.mark.parametrize("placement", ["anchored", "system"])
+@pytest.mark.slow
 def test_a_band_shrinks_the_base_of_the_next_epoch_only(session: HudSession, placement: str) -> None:
     session.append(*(NoteAdd(f"note {n}: the staging system answers 429 after {n}0 requests") for n in range(120)))
     first = session.frame(10_000, LIMIT, placement=placement)

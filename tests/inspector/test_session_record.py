@@ -21,6 +21,7 @@ def hud() -> Iterator[Hud]:
         yield made
 
 
+@pytest.mark.slow
 def test_every_state_and_frame_is_the_logs_own(hud: Hud) -> None:
     session = hud.session("s")
     session.append(p.TaskSet("Port the importer"))

@@ -160,6 +160,7 @@ def test_a_process_that_is_started_again_goes_on_from_the_same_base(format_: str
 
 
 @pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.slow
 def test_an_agent_can_name_everybody_whom_it_sees(format_: str) -> None:
     sim = Simulation(ScriptedPlayer(lively), *(f"Name{n}" for n in range(12)), input_format=format_)
     sim.run(60)

@@ -51,6 +51,7 @@ def _session(root: Path, name: str) -> SessionHistory:
     return session
 
 
+@pytest.mark.slow
 def test_what_an_automatic_compaction_dropped_and_what_the_hud_would_have_kept(tmp_path: Path) -> None:
     session = _session(_claude_home(tmp_path), "claude-auto")
     (compaction,) = session.compactions
@@ -155,6 +156,7 @@ def test_one_session_is_found_by_a_part_of_its_id_and_an_unknown_one_refused(hud
     assert code == 2 and "no session matches" in err
 
 
+@pytest.mark.slow
 def test_broken_files_and_lines_are_told_and_do_not_stop_the_others(hudkit: Command, tmp_path: Path) -> None:
     root = _codex_home(tmp_path)
     day = root / "2026" / "11" / "25"

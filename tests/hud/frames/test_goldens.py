@@ -79,6 +79,7 @@ def replayed(text: str, hud: Hud) -> str:
 
 
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
+@pytest.mark.slow
 def test_golden(path: Path, hud: Hud, request: pytest.FixtureRequest) -> None:
     expected = path.read_text()
     seen = replayed(expected, hud)
