@@ -1,4 +1,4 @@
-"""Does a small model take the newest value? Four projects of eight facts; six are replaced behind a tool's result.
+"""Does a small model take the newest value? Five projects of eight facts; six are replaced behind a tool's result.
 
 The base has the values as they were; the changes are told as hudkit sends them, two messages before the question.
 """
@@ -16,14 +16,14 @@ from hudkit.api import HudSession
 from hudkit.hud.frame import Frame
 from hudkit.log.event import Origin
 
-PROJECTS, CHANGED = 4, 6
+PROJECTS, CHANGED = 5, 6
 MODEL = "qwen2.5-coder-0.5b-instruct"
 """As a host names it: a small model is told at the start of a turn what changed since the base, also just before."""
 ANSWER_TOKENS = 24
 
 
 def measured(server: ModelServer, placement: str) -> Counter[str]:
-    """The verdicts on the 24 replaced values; `placement` is `anchored` or `system`."""
+    """The verdicts on the 30 replaced values; `placement` is `anchored` or `system`."""
     counts: Counter[str] = Counter()
     for project in range(PROJECTS):
         facts = facts_of(project, CHANGED)

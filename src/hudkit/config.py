@@ -99,8 +99,8 @@ class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     digest: Annotated[
         Literal["auto", "far", "all"],
         Meta(
-            description="what that line repeats: what was told far back, or all; auto: all for small, local and "
-            "unknown models; small ones take a value of the base for the newest"
+            description="what that line repeats: what was told far back, or all; auto: all for small and local "
+            "models, which take a value of the base for the newest; for unknown ones also what replaced a value"
         ),
     ] = "auto"
     guide: Annotated[

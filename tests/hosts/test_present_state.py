@@ -155,26 +155,34 @@ def test_without_the_setting_there_is_only_the_window(ticking: Ticking) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "digest", "told"),
+    ("model", "digest", "newest", "new"),
     [
-        ("qwen2.5-coder-7b-instruct", "auto", True),
-        ("claude-sonnet-4-5", "auto", False),
-        ("claude-sonnet-4-5", "all", True),
-        ("qwen2.5-coder-7b-instruct", "far", False),
+        ("qwen2.5-coder-7b-instruct", "auto", True, True),
+        ("our-fine-tune-v3", "auto", True, False),
+        ("claude-sonnet-4-5", "auto", False, False),
+        ("claude-sonnet-4-5", "all", True, True),
+        ("qwen2.5-coder-7b-instruct", "far", False, False),
+        ("our-fine-tune-v3", "far", False, False),
     ],
 )
 def test_a_small_model_is_told_at_the_turns_start_what_was_told_just_before(
-    model: str, digest: Literal["auto", "far", "all"], told: bool
+    model: str, digest: Literal["auto", "far", "all"], newest: bool, new: bool
 ) -> None:
+    """One that nobody knows is told of what takes the place of something in the base, and not of what is only new."""
     with Hud.in_memory(settings=Settings(budget=BudgetSettings(digest=digest))) as hud:
         session = hud.session("s")
         session.call("notes.add", {"text": "The port is 4417"})
+        session.call("decisions.record", {"text": "The store is SQLite"})
         first, answer, second = ("u1", "user"), ("a1", "assistant"), ("u2", "user")
         session.frame(2_000, 32_000, model=model, transcript=[first])
         session.call("notes.update", {"item": "n1", "text": "The port is 7642"}, origin=Origin.USER)
+        session.call("decisions.supersede", {"item": "d1", "text": "The store is PostgreSQL"}, origin=Origin.USER)
+        session.call("notes.add", {"text": "The owner is Ines"}, origin=Origin.USER)
         session.frame(2_200, 32_000, model=model, transcript=[first, answer])
         tail = session.frame(2_400, 32_000, model=model, transcript=[first, answer, second]).tail
-    assert ("- note: The port is 7642" in tail) == told
+    told = [words in tail for words in ("- note: The port is 7642", "- decision: The store is PostgreSQL")]
+    assert told == [newest, newest]
+    assert ("- note: The owner is Ines" in tail) == new
 
 
 # -- what it costs ---------------------------------------------------------------------------------------------

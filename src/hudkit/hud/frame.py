@@ -33,7 +33,7 @@ call 5 tells of the note once more, as delta 1.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -537,27 +537,44 @@ def _with_digest(
 ) -> str:
     """The tail with as much as it may have of what was told since the base and holds.
 
-    The last blocks are left out, as they stand close by; but a small model takes a value of the base for the newest.
+    The last blocks are left out, as they stand close by. But a small model takes a value of the base for the newest,
+    so it gets all; and one of which nobody knows how large it is what took the place of something in the base.
     """
     usage, settings = facts.usage, context.settings.budget
-    repeats_all = settings.digest == "all" or (settings.digest == "auto" and is_small_model(facts.model))
-    most = settings.digest_tokens if repeats_all else min(settings.digest_tokens, facts.budget * DIGEST_SHARE)
-    if usage.used_tokens is not None and not repeats_all:
-        most = min(most, usage.used_tokens * DIGEST_LOAD_SHARE)
     text = tail.render(context.renderer)
-    bound = min(room, context.renderer.count(text) + int(most))
-    away = 0 if repeats_all else MAX_WAIT
-    earlier = [delta for delta in sent if request.position.messages_behind(delta.anchor) >= away]
-    ids = anchored_ids([(delta.id, delta.anchor) for delta in earlier], request.position)
-    told_until = _known_until(base, tuple(earlier), ids)
-    if not request.position.turn_start or told_until == base.covers or not most:
+    if not request.position.turn_start:
         return text
+
+    def parts(away: int, *, replacing: bool = False) -> Iterator[str]:
+        earlier = tuple(delta for delta in sent if request.position.messages_behind(delta.anchor) >= away)
+        ids = anchored_ids([(delta.id, delta.anchor) for delta in earlier], request.position)
+        told_until = _known_until(base, earlier, ids)
+        if told_until == base.covers:
+            return iter(())
+        return digest_parts(context.state_at(base.covers), context.state_at(told_until), state, replacing=replacing)
+
+    by_model = settings.digest == "auto"
+    is_small = by_model and is_small_model(facts.model, unknown=False)
+    may_be_small = by_model and is_small_model(facts.model)
+    most = far_most = settings.digest_tokens
+    if settings.digest == "all" or is_small:
+        bounded = [(most, parts(0))]
+    else:
+        far_most = min(far_most, int(facts.budget * DIGEST_SHARE))
+        if usage.used_tokens is not None:
+            far_most = min(far_most, int(usage.used_tokens * DIGEST_LOAD_SHARE))
+        newest = [(most, parts(0, replacing=True))] if may_be_small else []
+        bounded = [*newest, (far_most, parts(MAX_WAIT))]
+    alone = context.renderer.count(text)
     digest: tuple[str, ...] = ()
-    for part in digest_parts(context.state_at(base.covers), context.state_at(told_until), state):
-        longer = tail.render(context.renderer, (*digest, part))
-        if context.renderer.count(longer) > bound:
-            break
-        text, digest = longer, (*digest, part)
+    for tokens, texts in bounded:
+        for part in texts:
+            if part in digest:
+                continue
+            longer = tail.render(context.renderer, (*digest, part))
+            if context.renderer.count(longer) > min(room, alone + tokens):
+                break
+            text, digest = longer, (*digest, part)
     return text
 
 

@@ -510,11 +510,12 @@ _NOW_ONLY = ("steps", "todos")
 """Sections of which the digest names what is being done now, not all that is to be done."""
 
 
-def digest_parts(base: HudState, shown: HudState, now: HudState) -> Iterator[str]:
+def digest_parts(base: HudState, shown: HudState, now: HudState, *, replacing: bool = False) -> Iterator[str]:
     """Yield what still holds of that which was told since the base, as short texts, what matters most first.
 
     `base` is the state that the base shows, `shown` the one as blocks show it. Of a section the newest item comes
-    first, of steps and todos there is only what is being done now.
+    first, of steps and todos there is only what is being done now; with `replacing`, there is only what takes the
+    place of something in the base.
     """
     specs = {spec.name: (spec, reader) for spec, reader in _TOLD_SECTIONS}
     for name in DIGEST_SECTIONS:
@@ -528,6 +529,8 @@ def digest_parts(base: HudState, shown: HudState, now: HudState) -> Iterator[str
         if name in _NOW_ONLY:
             rows = _being_done(name, rows)
         for row in reversed(rows):
+            if replacing and not base_rows.keys() & {row.key, *row.replaces}:
+                continue
             if base_rows.get(row.key) != row and block_rows.get(row.key) == row:
                 yield f"{spec.noun}: {row.brief(_MAX_DIGEST_ITEM)}"
 
