@@ -104,6 +104,21 @@ def test_what_config_cannot_do(hudkit: Run, places: tuple[Path, Path]) -> None:
     assert hudkit("config", "chekc")[0] == 2
 
 
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_keys_of_mcp_servers_are_not_shown(hudkit: Run, places: tuple[Path, Path], more: tuple[str, ...]) -> None:
+    places[0].write_text(
+        '[mcp_servers.kiln]\ncommand = "kiln"\nargs = ["--cone", "6", "sk-ant-api03-hothothothothothothot"]\n'
+        'env = { KILN_KEY = "hot-hot" }\n[mcp_servers.docs]\nurl = "https://me:pass-word@docs.example/mcp"\n'
+        'headers = { Authorization = "Bearer glaze" }\n'
+    )
+    code, out, _ = hudkit("config", *more)
+    assert code == 0
+    for secret in ("hot-hot", "pass-word", "glaze", "hothot"):
+        assert secret not in out
+    for shown in ("kiln", "--cone", "KILN_KEY", "Authorization", "docs.example", "(hidden)"):
+        assert shown in out
+
+
 def test_config_schema(hudkit: Run) -> None:
     code, out, _ = hudkit("config", "schema")
     assert code == 0 and json.loads(out) == json.loads(json.dumps(settings_schema()))

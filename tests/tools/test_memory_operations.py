@@ -260,6 +260,8 @@ def test_a_session_of_our_log_alone_has_its_hosts_name_and_what_was_asked_for(tm
         assert "run_1" in said(session, "sessions", host="langchain").text
         assert "run_1" in said(session, "sessions", host="hudkit").text
         assert "run_1" not in said(session, "sessions", host="codex").text
+        hosts = said(session, "summary").data["hosts"]
+        assert hosts["langchain"] == 1 and "hudkit" not in hosts, "our log is no host: it names that of each session"
         # An agent copies what it reads, backticks included.
         taken = session.call("task.resume", {"session": f"`{row[0]}`"})
         assert "Lower the ramp of the kiln" in taken.text

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from hudkit.cli import complain
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.styles import FINDING_STYLES, TOML_STYLES, print_code, print_lines
 from hudkit.compose import visible
-from hudkit.config import EffectiveSettings, keys, load, new_settings_file, settings_schema, toml_literal
+from hudkit.config import EffectiveSettings, McpServer, keys, load, new_settings_file, settings_schema, toml_literal
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import note_settings_directory
+from hudkit.log.secret_patterns import without_secrets
 from hudkit.paths import PROJECT_FILE, config_path, data_directory, project_config, user_config
+
+_USER = re.compile(r"//[^/@\s]+@")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -122,4 +129,22 @@ def _value(effective: EffectiveSettings, name: str) -> object:
     value: object = effective.settings
     for part in name.split("."):
         value = getattr(value, part)
+    if name == "mcp_servers":
+        servers = effective.settings.mcp_servers.items()
+        return {server: msgspec.to_builtins(_without_secrets(facts)) for server, facts in servers}
     return value
+
+
+_HIDDEN = "(hidden)"
+"""What is shown of a value that may be a key."""
+
+
+def _without_secrets(server: McpServer) -> McpServer:
+    """Return a server as it may be shown: environment and headers hold keys, an address and arguments may."""
+    return replace(
+        server,
+        env=dict.fromkeys(server.env, _HIDDEN),
+        headers=dict.fromkeys(server.headers, _HIDDEN),
+        url=_USER.sub(f"//{_HIDDEN}@", without_secrets(server.url)),
+        args=tuple(map(without_secrets, server.args)),
+    )

@@ -73,8 +73,8 @@ class _CompareArguments(OperationArguments, frozen=True):
 def _summary(session: SessionCore, _: EmptyArguments) -> OperationResult:
     """Count what there is: sessions, projects and messages, by host; and the todos of this session."""
     past = transcripts_of(session)
-    rows = past.sessions()
-    hosts = Counter(row.host for row in rows)
+    rows = _without_copies(past.sessions(), "")
+    hosts = Counter(map(_host_of, rows))
     projects = len({row.root for row in rows if row.root})
     try:
         counts = past.counts()
