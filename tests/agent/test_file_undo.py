@@ -10,7 +10,7 @@ import pytest
 from loops import QUICK, opened
 from msgspec.structs import replace
 
-from hudkit.agent import hooks, session_store
+from hudkit.agent import file_changes, hooks
 from hudkit.agent.file_undo import SkippedFile
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.session_store import SESSIONS_SCHEMA, SessionStore
@@ -258,7 +258,7 @@ async def test_a_change_that_was_not_made_leaves_no_note(tmp_path: Path) -> None
 
 
 async def test_a_file_that_was_too_large_to_be_kept_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_store, "MAX_CONTENT_BYTES", 3)
+    monkeypatch.setattr(file_changes, "MAX_CONTENT_BYTES", 3)
     here = project(tmp_path)
     (here / "large").write_text("0000")
     (here / "small").write_text("0")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from loops import texts
 
 from campaigns import Campaign
 from hudkit.agent.message_history import is_summary, visible_messages
-from hudkit.agent.records import StoredCall, find_faults
+from hudkit.agent.records import StoredCall, StoredMessage, find_faults
 from hudkit.agent.request_builder import part_lookup, to_chat_messages, to_model_messages
 from hudkit.agent.request_log import RequestLog
 from hudkit.agent.session_store import SessionStore
@@ -55,16 +58,31 @@ def resumed(store: SessionStore, session: str) -> None:
             time.sleep(0.02)
 
 
-def check(place: Path, session: str) -> tuple[int, int]:
-    """The calls that were cut off, and the summaries."""
+class Seen(NamedTuple):
+    """What a check came upon: calls that were cut off, those of sub-agents among them, and summaries."""
+
+    cut: int
+    cut_below: int
+    summaries: int
+
+
+def check(place: Path, session: str) -> Seen:
+    """Check a session and its sub-sessions, as they are once it was opened again."""
     with SessionStore.open(place / "data" / "sessions.db") as store:
         resumed(store, session)
-        messages = store.messages(session)
-    assert find_faults(messages) == ()
-    window = visible_messages(messages)
-    sent = to_model_messages(to_chat_messages(window), part_lookup(window))
-    assert not window or order_fault(request_of(sent)) == ""
-    calls = {part.call_id: part for message in messages for part in message.parts if isinstance(part, StoredCall)}
+        below = store.changes.sub_sessions(session)
+        transcripts = {id: store.messages(id) for id in (session, *below)}
+    calls: dict[str, StoredCall] = {}
+    for messages in transcripts.values():
+        assert find_faults(messages) == ()
+        window = visible_messages(messages)
+        sent = to_model_messages(to_chat_messages(window), part_lookup(window))
+        assert not window or order_fault(request_of(sent)) == ""
+        calls |= {
+            part.call_id: part for message in messages for part in message.parts if isinstance(part, StoredCall)
+        }
+    messages = transcripts[session]
+    check_reports(messages, {id: texts(transcripts[id]) for id in below})
     witness = place / "project" / "witness"
     ran = Counter(witness.read_text().split()) if witness.exists() else Counter()
     assert set(ran.values()) <= {1}, "nothing is run twice"
@@ -75,10 +93,29 @@ def check(place: Path, session: str) -> tuple[int, int]:
         if call.tool == "bash" and call.status == "completed":
             assert ran[call.call_id] == 1, "what is told as done was done"
     log = RequestLog(place / "data" / "requests.db")
-    for one in log.requests(session):
-        assert order_fault(one.request) == ""
+    for id in (session, *below):
+        for one in log.requests(id):
+            assert order_fault(one.request) == ""
     log.close()
-    return sum(call.interrupted for call in calls.values()), sum(map(is_summary, messages))
+    cut = [call for call in calls.values() if call.interrupted]
+    return Seen(len(cut), sum(call.call_id.endswith("-c") for call in cut), sum(map(is_summary, messages)))
+
+
+def check_reports(messages: tuple[StoredMessage, ...], below: dict[str, list[tuple[str, str]]]) -> None:
+    """Whoever was begun in the background is told of once at most, and as finished only where it has finished."""
+    begun = Counter(
+        str(part.metadata["session"])
+        for message in messages
+        for part in message.parts
+        if isinstance(part, StoredCall) and part.metadata.get("background") and part.status == "completed"
+    )
+    told = Counter[str]()
+    for role, text in texts(messages):
+        for id, state in re.findall(r'<task id="(\S+)" state="(completed|error)">', text if role == "user" else ""):
+            told[id] += 1
+            assert state == "error" or below[id][-1][1].endswith("is done")
+    assert not told - begun
+    assert set(begun.values()) <= {1}
 
 
 def request_of(messages: tuple[Message, ...]) -> CompletionRequest:
@@ -95,13 +132,13 @@ def started(place: Path) -> None:
 def test_a_loop_killed_at_many_points_goes_on_each_time(tmp_path: Path) -> None:
     started(tmp_path)
     chance = KILLS.chance(7)
-    session, cut, summaries = "", 0, 0
+    session, seen = "", Seen(0, 0, 0)
     for kill in range(10 * KILLS.rounds):
-        session = killed(tmp_path, session, chance.randrange(8), chance.uniform(0, 0.1))
-        cut, summaries = check(tmp_path, session)
-        if kill + 1 >= KILLS.rounds and cut and summaries:
+        session = killed(tmp_path, session, chance.randrange(12), chance.uniform(0, 0.1))
+        seen = check(tmp_path, session)
+        if kill + 1 >= KILLS.rounds and all(seen):
             break
-    assert cut and summaries, "the kills have hit calls that ran, and compactions came in between"
+    assert all(seen), "the kills have hit calls that ran, sub-agents' too, and compactions came in between"
 
 
 @pytest.mark.slow

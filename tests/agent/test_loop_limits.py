@@ -14,7 +14,7 @@ from hudkit.agent.records import Attachment, StoredCall, StoredMessage
 from hudkit.context.caching import CallCost
 from hudkit.errors import SessionError, ToolError
 from hudkit.models.captured_request import CapturedRequest
-from hudkit.models.scripted_answers import Answer, Hang, ScriptedCall, ScriptedReply, says, uses
+from hudkit.models.scripted_answers import Answer, Hang, Refusal, ScriptedCall, ScriptedReply, says, uses
 from hudkit.models.scripted_model import InProcessModel
 from hudkit.tokens import Prices
 
@@ -69,6 +69,20 @@ async def test_a_limit_of_dollars_is_not_passed_over_where_nobody_knows_the_pric
         ended = await loop.prompt("go")
         assert ended.reason == "limit" and "nobody knows what scripted:model costs" in ended.error
         assert model.port_requests == []
+
+
+async def test_a_fallback_is_held_against_the_limits_from_its_first_call_on(tmp_path: Path) -> None:
+    main = InProcessModel(lambda _: Refusal(503, "overloaded_error"), name="main:m", prices=DOLLAR_A_MILLION)
+    unpriced = InProcessModel([says("dear")], name="odd:m")
+    priced = InProcessModel([says("helped")], name="ok:m", prices=DOLLAR_A_MILLION)
+    models = {"main:m": main, "odd:m": unpriced, "ok:m": priced}
+    for fallbacks, reason in ((("odd:m", "ok:m"), "done"), (("odd:m",), "limit")):
+        settings = replace(limited(session_cost=5.0), retries=0, fallback_models=fallbacks)
+        async with opened(tmp_path, "main:m", connect=models.__getitem__, settings=settings) as loop:
+            ended = await loop.prompt("go")
+            assert ended.reason == reason
+    assert len(priced.port_requests) == 1 and not unpriced.port_requests
+    assert "nobody knows what odd:m costs" in ended.error
 
 
 @pytest.mark.slow

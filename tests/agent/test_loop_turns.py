@@ -230,7 +230,7 @@ async def test_a_sub_session_works_in_a_transcript_of_its_own(tmp_path: Path) ->
         (tmp_path / "project" / "a").write_text("")
         assert (await loop.prompt("how many?")).text == "they say 2"
         call = calls(loop)[0]
-        assert call.output == "there are 2 files"
+        assert "\nthere are 2 files\n" in call.output
         child = loop.setup.store.session(str(call.metadata["session"]))
         assert child is not None and child.parent_id == loop.id and child.agent == "general"
         assert texts(loop.setup.store.messages(child.id))[0] == ("user", "count the files")

@@ -19,11 +19,11 @@ from hudkit.__main__ import main as main
 from hudkit.agent import agent_definitions as agents
 from hudkit.agent import context_files, plugins, records, session_store
 from hudkit.agent import slash_commands as templates
+from hudkit.agent.file_changes import FileChange as Change
 from hudkit.agent.hooks import HOOKS
 from hudkit.agent.request_log import REQUESTS_SCHEMA
 from hudkit.agent.request_log import RequestLog as SentLog
 from hudkit.agent.request_log import _RequestHead as RequestHead
-from hudkit.agent.session_store import FileChange as Change
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.telemetry import names as telemetry_names
 from hudkit.agent.tools import TOOLS

@@ -24,10 +24,10 @@ from itertools import pairwise
 
 import msgspec
 
+from hudkit.agent.file_changes import FileChange
 from hudkit.agent.message_history import calls_of
 from hudkit.agent.records import StoredCall, StoredMessage
 from hudkit.agent.run_context import RunContext
-from hudkit.agent.session_store import FileChange
 from hudkit.agent.tools import TOOLS
 from hudkit.agent.workspace import FileStamp, ResolvedPath, Workspace
 from hudkit.compose import shorten, visible

@@ -35,7 +35,7 @@ from hudkit.agent.hooks import (
 )
 from hudkit.agent.mcp_servers import McpServers
 from hudkit.agent.message_history import MessageHistory, calls_of, last_todos
-from hudkit.agent.permissions import DEFAULT_RULES, AskUser, PermissionReply, PermissionRequest
+from hudkit.agent.permissions import AskUser, PermissionReply, PermissionRequest
 from hudkit.agent.plugins import PluginClient, PluginInput, load_plugin
 from hudkit.agent.records import Attachment, RecoveryReport, StoredMessage, StoredProject, StoredSession, StoredText
 from hudkit.agent.run_context import (
@@ -47,12 +47,12 @@ from hudkit.agent.run_context import (
     ModelOpener,
     RunContext,
     SteeringText,
-    SubTask,
 )
 from hudkit.agent.session_deletion import finish_deletions
 from hudkit.agent.session_fork import fork_session
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
+from hudkit.agent.sub_agents import SubAgents, task_reports
 from hudkit.agent.telemetry.observations import TelemetrySink
 from hudkit.agent.tools import TOOLS, Tool, function_tool
 from hudkit.agent.tools.confinement import confinement_problem
@@ -60,7 +60,7 @@ from hudkit.agent.turn import run_turn
 from hudkit.agent.user_input import command_scope
 from hudkit.agent.workspace import Workspace, quote
 from hudkit.clock import new_id, unix_ms
-from hudkit.errors import ConfigError, SessionError, ToolError
+from hudkit.errors import ConfigError, SessionError
 from hudkit.models import Model, open_model
 from hudkit.models.model_names import resolve_model_name
 from hudkit.paths import git_root
@@ -102,7 +102,7 @@ class AgentLoop:
         self.queued = 0
         self._closers: list[tuple[str, Callable[[], object]]] = []
         self._servers = McpServers({})
-        self._sub_agents = _SubAgents()
+        self._sub_agents = SubAgents(run_turn)
         self._run = run
         self._turns = asyncio.Lock()
         self._task: asyncio.Task[TurnEnded] | None = None
@@ -201,7 +201,7 @@ class AgentLoop:
         loop.problems, loop._closers, loop._servers = problems, registered.closers, servers
         # without it the tool `task` is not offered at all
         if settings.depth:
-            run.run_sub_task = loop._sub_agents.run
+            run.sub_agents = loop._sub_agents
         # failures of plugins before this point belong to no session yet
         bus.session_id = stored.id
         client.bind(loop._prompt_from_plugin, loop._compact_from_plugin, lambda: run.model.window, bus.publish)
@@ -262,7 +262,12 @@ class AgentLoop:
         front of the prompt, and that are none of the user's words. Raises `SessionError` for an empty prompt,
         `ToolRefused` for a path that leads out; a model's failure is in what is returned.
         """
-        return await self._take(lambda: user_input.store_prompt(self._run, text, parts, beside))
+
+        async def store_message() -> StoredMessage:
+            # sub-agents whose end nobody was told of, as after a cancellation: the model hears of them now
+            return await user_input.store_prompt(self._run, text, parts, (*task_reports(self._run), *beside))
+
+        return await self._take(store_message)
 
     async def steer(self, text: str, parts: Sequence[Attachment] = ()) -> StoredMessage | None:
         """Say something to the turn that is under way: it goes out with the next model call.
@@ -274,6 +279,7 @@ class AgentLoop:
             return None
         taken: asyncio.Future[StoredMessage | None] = asyncio.get_running_loop().create_future()
         self._run.steering.append(SteeringText(text, tuple(parts), taken))
+        self._run.background.wake()
         return await taken
 
     async def command(self, name: str, arguments: str = "") -> TurnEnded:
@@ -518,66 +524,6 @@ class AgentLoop:
         task: asyncio.Task[object] = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-
-class _SubAgents:
-    """The sub-sessions of one loop that are under way, by their ids."""
-
-    def __init__(self) -> None:
-        self._open: dict[str, RunContext] = {}
-
-    def get(self, session_id: str) -> RunContext | None:
-        """Return the sub-session of this id, where it is under way."""
-        return self._open.get(session_id)
-
-    async def run(self, task: SubTask) -> tuple[str, str]:
-        """Run a sub-session to its end; return its id and its last words.
-
-        It has its parent's rules and its own agent's behind them. It may start others as long as `LoopSettings.depth`
-        allows. Raises `ToolError` where it came to nothing.
-        """
-        parent, setup = task.parent, task.parent.setup
-        agent = setup.agents[task.agent]
-        model = await parent.model_of(agent.model, agent.level)
-        session = _sub_session(task, agent.name, model.name)
-        setup.store.create(session)
-        setup.events.notify_plugins("session.created", session.id, parent=parent.id, agent=agent.name)
-        try:
-            history = MessageHistory(setup.store, session.id)
-            run = RunContext(setup, history, agent, model, depth=parent.depth + 1)
-            if run.depth < setup.settings.depth:
-                run.run_sub_task = self.run
-            # the defaults are in front of every set of rules already: only what was added to them is handed on
-            run.set_rules((*parent.permissions.rules[len(DEFAULT_RULES) :], *agent.rules))
-            self._open[session.id] = run
-            await run.refresh()
-            user_input.store_user_message(run, [StoredText(run.new_id("prt"), task.prompt)])
-            ended = await run_turn(run, task)
-        finally:
-            self._open.pop(session.id, None)
-            setup.store.release(session.id)
-        if ended.reason not in ("done", "steps", "length"):
-            message = f"the sub-agent did not finish: {ended.error or ended.reason}"
-            raise ToolError(message, hint=f"Its session is {session.id}")
-        remark = "" if ended.reason == "done" else f"\n[{ended.error}]"
-        return session.id, (ended.text or "[the sub-agent said nothing]") + remark
-
-
-def _sub_session(task: SubTask, agent: str, model: str) -> StoredSession:
-    parent, setup = task.parent, task.parent.setup
-    above = setup.store.session(parent.id)
-    now, id = parent.now(), parent.new_id("ses")
-    return StoredSession(
-        id,
-        above.project_id if above is not None else "",
-        parent.id,
-        str(setup.workspace.cwd),
-        task.title,
-        agent,
-        model,
-        now,
-        asked_by=task.message_id,
-    )
 
 
 class _RegisteredPlugins(NamedTuple):

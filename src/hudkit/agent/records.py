@@ -145,7 +145,8 @@ class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """One message. An assistant's is one response with the results of its calls; `parent_id` is what it answers.
 
     It is open until it has a `finish` or an `error`. `summary`: the answer to a compaction. `repeats` is the prompt
-    (its id) that it says once more, after a compaction.
+    (its id) that it says once more, after a compaction. `asked_by` is the parent's response (its id) whose call gave
+    this prompt to a sub-session.
     """
 
     id: str
@@ -163,6 +164,7 @@ class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     usage: ReportedUsage | None = None
     cost: float = 0.0
     repeats: str = ""
+    asked_by: str = ""
     parts: tuple[StoredPart, ...] = ()
 
     @property
@@ -183,13 +185,23 @@ class FileDiff(msgspec.Struct, frozen=True):
 
 
 class RecoveryReport(msgspec.Struct, frozen=True):
-    """What resuming a session closed: the calls and the responses that had been cut off, by id."""
+    """What resuming a session closed: the calls and the responses that had been cut off, by id.
+
+    `sub_sessions` are those of sub-agents that were cut off, too.
+    """
 
     calls: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
+    sub_sessions: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.calls or self.messages)
+        return bool(self.calls or self.messages or self.sub_sessions)
+
+
+def resume_hint(call: StoredCall) -> str:
+    """Return how a sub-agent whose call was cut off goes on, as the end of a text; empty for other calls."""
+    session = call.metadata.get("session", "")
+    return f" Call task with task_id {session} to let the sub-agent go on." if call.tool == "task" and session else ""
 
 
 def find_faults(messages: tuple[StoredMessage, ...]) -> tuple[str, ...]:

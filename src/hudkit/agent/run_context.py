@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -284,10 +284,12 @@ class SteeringText(NamedTuple):
 class SubTask(msgspec.Struct, frozen=True):
     """A sub-session that is to be run: for whom, what for, and by which agent.
 
-    `message_id` is the parent's response, and `call_id` its call of the tool `task`.
+    `message_id` is the parent's response, and `call_id` its call of the tool `task`. A session `session_id` that is
+    there already is gone on with, by its own agent.
     """
 
     parent: RunContext
+    session_id: str
     prompt: str
     agent: str
     title: str
@@ -295,11 +297,88 @@ class SubTask(msgspec.Struct, frozen=True):
     message_id: str
 
 
+class SubAgentRunner(Protocol):
+    """Who runs sub-sessions. What is returned is the text of the call; what goes wrong is a `ToolError`."""
+
+    def check(self, parent: RunContext, session_id: str) -> None:
+        """Return nothing where a sub-session of this parent can be gone on with. Raises `ToolError`."""
+
+    async def work(self, task: SubTask) -> str:
+        """Work in a sub-session to its end, and return the report of it."""
+
+    async def start(self, task: SubTask) -> str:
+        """Begin a sub-session that works beside its parent, and return the report that it does."""
+
+
+class BackgroundTasks:
+    """The sub-sessions that work beside one session, by their ids, and the reports of those that have ended."""
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._working: dict[str, asyncio.Task[str]] = {}
+        self._reports: dict[str, str] = {}
+        self._news = asyncio.Event()
+        self._room: asyncio.Semaphore | None = None
+
+    @property
+    def any_working(self) -> bool:
+        """Return whether one is at work."""
+        return bool(self._working)
+
+    @property
+    def any_ended(self) -> bool:
+        """Return whether there is a report that was not taken."""
+        return bool(self._reports)
+
+    def is_working(self, session_id: str) -> bool:
+        """Return whether this one is at work."""
+        return session_id in self._working
+
+    def room(self, limit: int) -> asyncio.Semaphore:
+        """Return what lets so many work at a time."""
+        self._room = self._room or asyncio.Semaphore(limit)
+        return self._room
+
+    def start(self, session_id: str, work: Coroutine[Any, Any, str]) -> None:
+        """Let a session work; return nothing. What `work` returns is its report."""
+
+        def note_end(task: asyncio.Task[str]) -> None:
+            self._working.pop(session_id, None)
+            if not task.cancelled() and task.exception() is None:
+                self._reports[session_id] = task.result()
+            self._news.set()
+
+        task = asyncio.ensure_future(work)
+        self._working[session_id] = task
+        task.add_done_callback(note_end)
+
+    def take_report(self, session_id: str) -> str:
+        """Return the report of one that has ended, once; empty where it left none."""
+        return self._reports.pop(session_id, "")
+
+    def wake(self) -> None:
+        """Let `news` return; return nothing."""
+        self._news.set()
+
+    async def news(self) -> None:
+        """Wait until one has ended, or `wake` is called; return nothing."""
+        self._news.clear()
+        await self._news.wait()
+
+    async def cancel(self) -> None:
+        """End those at work, and return nothing when they have ended."""
+        tasks = list(self._working.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+
 class RunContext:
     """One open session while it works: its messages, its agent and model, and what its epoch holds fixed.
 
-    `run_sub_task` runs a sub-session for the tool `task` and returns its id and last words (`None`: this session may
-    start none). `depth` is how many sessions are above this one.
+    `sub_agents` runs sub-sessions for the tool `task` (`None`: this session may start none). `depth` is how many
+    sessions are above this one.
     """
 
     def __init__(
@@ -309,14 +388,14 @@ class RunContext:
         agent: AgentDefinition,
         model: Model,
         *,
-        run_sub_task: Callable[[SubTask], Awaitable[tuple[str, str]]] | None = None,
         depth: int = 0,
     ) -> None:
         self.setup = setup
         self.history = history
         self.agent = agent
         self.model = model
-        self.run_sub_task = run_sub_task
+        self.sub_agents: SubAgentRunner | None = None
+        self.background = BackgroundTasks()
         self.depth = depth
         # made per session: what one has seen of files another has not
         self.tool_context = ToolContext(
@@ -441,7 +520,7 @@ class RunContext:
             if owner and not reserved and self.agent.may_use(name):
                 tools[name] = PluginTool(owner, definition)
         specs = [_tool_spec(name, tool) for name, tool in tools.items()]
-        if self.run_sub_task is not None and self.agent.may_use("task"):
+        if self.sub_agents is not None and self.agent.may_use("task"):
             specs.append(_task_spec(self.setup.agents))
         # tools are told as the hooks leave them, once an epoch: a description that changes would break the cache
         final_specs = []
@@ -464,6 +543,12 @@ class TaskArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str, Meta(min_length=1, description="All that the sub-agent has to know: it sees nothing else.")
     ]
     agent: Annotated[str, Meta(max_length=64, description="Which agent does it.")] = "general"
+    task_id: Annotated[
+        str, Meta(max_length=200, description="Goes on with an earlier sub-agent: it knows what it did.")
+    ] = ""
+    background: Annotated[
+        bool, Meta(description="Do not wait: its end comes with a later message, while you go on.")
+    ] = False
 
 
 def _task_spec(agents: Mapping[str, AgentDefinition]) -> ToolSpec:

@@ -13,9 +13,10 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
+from hudkit.agent.file_changes import FileChange
 from hudkit.agent.message_history import last_todos
 from hudkit.agent.records import CompactionMarker, ReportedUsage, StoredMessage, StoredPart, StoredSession
-from hudkit.agent.session_store import FileChange, SessionStore
+from hudkit.agent.session_store import SessionStore
 from hudkit.clock import new_id, unix_ms
 from hudkit.errors import SessionError
 
@@ -93,14 +94,11 @@ def _copied_part(part: StoredPart, id: str, names: Mapping[str, str]) -> StoredP
 
 
 def _changes(store: SessionStore, source: str, fork: str, names: Mapping[str, str]) -> list[FileChange]:
-    """Return the changes of files as the fork has them; those of sub-agents are of the message that started them."""
-    started: dict[str, str] = {}
-    for child in store.changes.sub_sessions(source, names):
-        session = store.session(child)
-        if session is not None:  # those above come first
-            started[child] = started.get(session.parent_id, session.asked_by)
-    copied = []
-    for change in store.changes.of_messages(source, names):
-        message = change.message_id if change.session_id == source else started[change.session_id]
-        copied.append(replace(change, session_id=fork, message_id=names[message]))
-    return copied
+    """Return the changes of files as the fork has them; those of sub-agents are of who asked for them."""
+    asked: dict[str, str] = {name: name for name in names}  # by any message: the one of this session that it is for
+    for child in store.changes.sub_sessions(source, names):  # those above come first
+        asked.update((id, asked[asker]) for id, asker in store.changes.askers(child).items() if asker in asked)
+    return [
+        replace(change, session_id=fork, message_id=names[asked[change.message_id]])
+        for change in store.changes.of_messages(source, names)
+    ]

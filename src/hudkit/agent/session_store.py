@@ -15,9 +15,9 @@ import os
 import sqlite3
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from hashlib import blake2b, sha256
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from hudkit.agent.file_changes import FileChange, FileChanges, drop_unused_contents
 from hudkit.agent.records import (
     INTERRUPTED,
     NEXT_STATUSES,
@@ -38,6 +39,7 @@ from hudkit.agent.records import (
     StoredSession,
     Todo,
     encode_record,
+    resume_hint,
 )
 from hudkit.errors import SessionError, StoreDamaged, StoreError, StoreReadOnly, StoreUnsafe
 from hudkit.log import Finding
@@ -200,127 +202,6 @@ def _open_reader(path: Path, timeout: float) -> tuple[OpenFiles, sqlite3.Connect
         return files, db
 
 
-MAX_CONTENT_BYTES = 2 * 1024 * 1024
-"""Bytes of a file above which its content is not kept: what was changed in it is not taken back."""
-
-_Transaction = Callable[[str], AbstractContextManager[sqlite3.Connection]]
-"""One durable step of a claimed session."""
-
-
-class FileChange(msgspec.Struct, frozen=True):
-    """One call's change of one file. Digests are SHA-256 in hex; an empty one means that there was no file."""
-
-    session_id: str
-    message_id: str
-    call_id: str
-    path: str
-    before: str
-    after: str
-    mode: int = 0
-
-
-class FileChanges:
-    """What files were before tools changed them, so that a prompt can be taken back whole; a `SessionStore` makes it.
-
-    A change is stored before the file is replaced, with the digests of both contents and the bytes of the old one,
-    each content once. It goes when the message of its call is removed, and a content goes with the last change that
-    needs it.
-    """
-
-    def __init__(
-        self, writing: _Transaction, reading: Callable[[], AbstractContextManager[sqlite3.Connection]]
-    ) -> None:
-        self._writing = writing
-        self._reading = reading
-
-    def begin(self, change: FileChange, content: bytes | None, *, writer: str = "") -> int:
-        """Note a change that is about to be made, with what is there now; return its number, for `drop`.
-
-        `writer` is the locked session that writes it, where it is not the change's own.
-        """
-        values = msgspec.structs.astuple(change)
-        with self._writing(writer or change.session_id) as db:
-            # the change itself is noted in any case: an undo then says why it cannot put the file back
-            if content is not None and len(content) <= MAX_CONTENT_BYTES:
-                # sources shrink to a third; 6 is where more work gains little
-                raw = zlib.compress(content, 6)
-                db.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", (change.before, raw))
-            sql = (
-                "INSERT INTO changes (session_id, message_id, call_id, path, before, after, mode)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)"
-            )
-            return int(db.execute(sql, values).lastrowid or 0)
-
-    def keep(self, session_id: str, content: bytes) -> None:
-        """Keep what a file is before a change of it is taken back, so that it can be brought back; return nothing."""
-        if len(content) > MAX_CONTENT_BYTES:
-            return
-        with self._writing(session_id) as db:
-            values = (content_digest(content), zlib.compress(content, 6))
-            db.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", values)
-
-    def drop(self, session_id: str, number: int) -> None:
-        """Forget a change that was not made; return nothing."""
-        with self._writing(session_id) as db:
-            db.execute("DELETE FROM changes WHERE position = ?", (number,))
-
-    def correct(self, change: FileChange, after: str) -> None:
-        """Correct what a call's change left, after a plugin's hook has changed the file once more; return nothing."""
-        with self._writing(change.session_id) as db:
-            sql = "UPDATE changes SET after = ? WHERE session_id = ? AND message_id = ? AND call_id = ? AND path = ?"
-            values = (after, change.session_id, change.message_id, change.call_id, change.path)
-            db.execute(sql, values)
-
-    def of_call(self, session_id: str, message_id: str, call_id: str) -> tuple[FileChange, ...]:
-        """Return what one call changed."""
-        where = "session_id = ? AND message_id = ? AND call_id = ?"
-        return self._found(where, (session_id, message_id, call_id))
-
-    def of_messages(self, session_id: str, messages: Iterable[str]) -> tuple[FileChange, ...]:
-        """Return what these messages of a session changed, and the sub-sessions that they started, oldest first."""
-        wanted = set(messages)
-        changes = [numbered for numbered in self._numbered(session_id) if numbered[1].message_id in wanted]
-        # sub-sessions of sub-sessions: the whole tree below these messages
-        below = self._started(session_id, wanted)
-        while below:
-            child = below.pop()
-            changes += self._numbered(child)
-            below += self._started(child, None)
-        return tuple(numbered for _, numbered in sorted(changes, key=lambda pair: pair[0]))
-
-    def sub_sessions(self, session_id: str, messages: Iterable[str] | None = None) -> tuple[str, ...]:
-        """Return the sub-sessions (ids) that these messages started (`None`: any), and those below them."""
-        sessions = below = self._started(session_id, None if messages is None else set(messages))
-        while below:
-            below = [child_id for parent_id in below for child_id in self._started(parent_id, None)]
-            sessions = [*sessions, *below]
-        return tuple(sessions)
-
-    def content(self, digest: str) -> bytes | None:
-        """Return the bytes of this digest; `None` where they were not kept."""
-        with self._reading() as db:
-            row = db.execute("SELECT raw FROM contents WHERE digest = ?", (digest,)).fetchone()
-        return None if row is None else zlib.decompress(row[0])
-
-    def _started(self, session_id: str, messages: set[str] | None) -> list[str]:
-        with self._reading() as db:
-            rows = db.execute(
-                "SELECT body FROM sessions WHERE parent_id = ? ORDER BY position", (session_id,)
-            ).fetchall()
-        children = [msgspec.json.decode(body, type=StoredSession) for (body,) in rows]
-        return [child.id for child in children if messages is None or child.asked_by in messages]
-
-    def _numbered(self, session_id: str) -> list[tuple[int, FileChange]]:
-        with self._reading() as db:
-            sql = f"SELECT position, {_FIELDS} FROM changes WHERE session_id = ?"
-            return [(row[0], FileChange(*row[1:])) for row in db.execute(sql, (session_id,))]
-
-    def _found(self, where: str, values: tuple[str, ...]) -> tuple[FileChange, ...]:
-        with self._reading() as db:
-            rows = db.execute(f"SELECT {_FIELDS} FROM changes WHERE {where} ORDER BY position", values).fetchall()
-        return tuple(FileChange(*row) for row in rows)
-
-
 class PendingDeletion(msgspec.Struct, frozen=True):
     """A session that is deleted, and what may still be there of it: outputs of its calls (files), and with `hud` the
     contents of its HUD's log."""
@@ -332,20 +213,6 @@ class PendingDeletion(msgspec.Struct, frozen=True):
 
 _DELETED = "(deleted)"
 """The project of a row that only notes a deletion which is not over: its body is a `PendingDeletion`."""
-
-_FIELDS = ", ".join(FileChange.__struct_fields__)
-
-
-def _drop_unused_contents(db: sqlite3.Connection) -> None:
-    """Let go of contents that no change needs any more, in the transaction that cut messages."""
-    used = "SELECT before FROM changes UNION SELECT after FROM changes"
-    db.execute(f"DELETE FROM contents WHERE digest NOT IN ({used})")
-
-
-def content_digest(raw: bytes) -> str:
-    """Return the digest by which a file's content is stored: SHA-256, in hex."""
-    return sha256(raw).hexdigest()
-
 
 _BEHIND_ALL = 2**62
 
@@ -453,8 +320,7 @@ class SessionStore:
                         db.execute(sql, (part.id, message.id, session.id, status, encode_record(part)))
                 self.set_todos(session.id, todos)
                 self.add_diffs(session.id, diffs)
-                sql = f"INSERT INTO changes ({_FIELDS}) VALUES ({', '.join('?' * len(FileChange.__struct_fields__))})"
-                db.executemany(sql, [msgspec.structs.astuple(change) for change in changes])
+                self.changes.add_all(db, changes)
         finally:
             self.release(session.id)
 
@@ -471,7 +337,10 @@ class SessionStore:
                     raise _unknown("session", session_id)
                 # only who takes the lock anew may close what is open: within this process it may be running
                 taken = self._locks.acquire(session_id)
-                return self._recover(db, session_id, now) if taken else RecoveryReport()
+                if not taken:
+                    return RecoveryReport()
+                sub_sessions = tuple(self._recover_below(db, session_id, now))
+                return replace(self._recover(db, session_id, now), sub_sessions=sub_sessions)
         except BaseException:
             if taken:  # what is claimed here is mended
                 self._locks.release(session_id)
@@ -528,7 +397,7 @@ class SessionStore:
                         db.execute(f"DELETE FROM {table} WHERE session_id = ?", (id,))
                     sql = "UPDATE sessions SET project_id = ?, parent_id = '', body = ? WHERE id = ?"
                     db.execute(sql, (_DELETED, note, id))
-                _drop_unused_contents(db)
+                drop_unused_contents(db)
         finally:
             for id in taken:
                 self.release(id)
@@ -703,7 +572,7 @@ class SessionStore:
             return
         where = (session_id, self._visible_end(session_id))
         db.execute("DELETE FROM messages WHERE session_id = ? AND position >= ?", where)
-        _drop_unused_contents(db)
+        drop_unused_contents(db)
         self._store(db, replace(session, undone_from=""))
 
     def _put_part(self, db: sqlite3.Connection, session_id: str, message_id: str, part: StoredPart) -> None:
@@ -727,13 +596,26 @@ class SessionStore:
         else:
             db.execute("UPDATE parts SET status = ?, body = ? WHERE id = ?", (status, encode_record(part), part.id))
 
+    def _recover_below(self, db: sqlite3.Connection, session_id: str, now: int) -> Iterator[str]:
+        """Close what was cut off in sub-sessions, and yield their ids; one that another process has is left to it."""
+        for child in self.changes.sub_sessions(session_id):
+            if child in self._locks:
+                continue
+            with suppress(SessionError):
+                self._locks.acquire(child)
+                try:
+                    if self._recover(db, child, now):
+                        yield child
+                finally:
+                    self._locks.release(child)
+
     def _recover(self, db: sqlite3.Connection, session_id: str, now: int) -> RecoveryReport:
         calls, messages = [], []
         sql = "SELECT body FROM parts WHERE session_id = ? AND status IN ('pending', 'running') ORDER BY position"
         for (body,) in db.execute(sql, (session_id,)).fetchall():
             call = self._read(body, StoredPart)
             if isinstance(call, StoredCall):
-                reason = _CUT_OFF if call.status == "running" else _NEVER_RAN
+                reason = _CUT_OFF + resume_hint(call) if call.status == "running" else _NEVER_RAN
                 closed = replace(call, status="error", error=reason, ended=now, interrupted=True)
                 db.execute(
                     "UPDATE parts SET status = 'error', body = ? WHERE id = ?", (encode_record(closed), call.id)

@@ -55,8 +55,8 @@ class SpendingLimit:
         settings = self._settings
         if not self._is_limited:
             return ""
-        if model.prices is None and (settings.prompt_cost or settings.session_cost) is not None:
-            return f"nobody knows what {model.name} costs, so that a limit of dollars cannot be kept"
+        if unpriced := self.unpriced(model):
+            return unpriced
         total = self._spent()
         prompt = Spending(total.tokens - self._before.tokens, total.cost - self._before.cost)
         limits = (
@@ -69,6 +69,13 @@ class SpendingLimit:
             if cost is not None and used.cost >= cost:
                 return f"the {name} has cost ${used.cost:.4f}, its limit is ${cost:.2f}"
         return ""
+
+    def unpriced(self, model: Model) -> str:
+        """Return that a limit of dollars cannot be kept with a model whose price nobody knows; empty where it can."""
+        settings = self._settings
+        if model.prices is not None or (settings.prompt_cost is None and settings.session_cost is None):
+            return ""
+        return f"nobody knows what {model.name} costs, so that a limit of dollars cannot be kept"
 
     def _spent(self) -> Spending:
         return spent(self._store, self._root) if self._is_limited else Spending(0, 0.0)

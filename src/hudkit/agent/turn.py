@@ -3,10 +3,10 @@
 What to do next follows from the stored messages alone, so that a session that was killed goes on where it stood.
 
 The tool calls of a response run in the order of the model: those that only read side by side, sub-agents too, others
-one by one. The calls are cut into groups of neighbours. A group of readers or of sub-agents runs at once; every other
+one by one. The calls are cut into groups of neighbours. A group of readers and sub-agents runs at once; every other
 call runs alone, after all before it and before all behind it, and sees what those before it have changed:
 
-    read a, grep b, edit a, read a, bash test   ->   [read a | grep b]  edit a  [read a]  bash test
+    read a, task b, edit a, read a, bash test   ->   [read a | task b]  edit a  [read a]  bash test
 
 Each call goes: hook `tool_execute_before`, arguments checked, permission, stored as running, run within its limits,
 hook `tool_execute_after`, stored with its result. What goes wrong is the call's result; nothing is raised but a
@@ -40,11 +40,12 @@ from hudkit.agent.hooks import (
 )
 from hudkit.agent.message_history import compaction_marker, is_summary
 from hudkit.agent.model_call import report_call, stream_response, unreadable_arguments
-from hudkit.agent.records import ChangedFiles, FileDiff, StoredCall, StoredMessage
+from hudkit.agent.records import ChangedFiles, FileDiff, StoredCall, StoredMessage, resume_hint
 from hudkit.agent.request_builder import build_request, gives_outputs_back
 from hudkit.agent.run_context import PluginTool, RunContext, SubTask, TaskArguments, joined_text
 from hudkit.agent.session_transcript import tool_part
 from hudkit.agent.spending import SpendingLimit
+from hudkit.agent.sub_agents import store_task_reports
 from hudkit.agent.system_prompt import nearby_instructions
 from hudkit.agent.tools import RequiredPermission, Tool, ToolOutcome, grant_permitted, run_tool
 from hudkit.compose import shorten, visible
@@ -101,7 +102,8 @@ async def run_turn(run: RunContext, task: SubTask | None = None) -> events.TurnE
         a marker waits for a summary  -> compact
         a compaction was asked for    -> store a marker
         the user said something       -> store it: it goes out with the next call
-        nothing is left to do         -> end
+        a sub-agent came to its end   -> store what it reports
+        nothing is left to do         -> wait for the sub-agents that are at work, or end
         the window is full            -> store a marker
         a limit of cost is reached    -> end
         otherwise                     -> a model call with its tool calls
@@ -114,6 +116,7 @@ async def run_turn(run: RunContext, task: SubTask | None = None) -> events.TurnE
     try:
         return await _take_rounds(run)
     finally:
+        await run.background.cancel()  # what they did stays, and can be gone on with
         if run.model is not model:  # a fallback worked: the next turn asks the session's own again
             run.model = model
             await run.refresh()
@@ -138,8 +141,13 @@ async def _take_rounds(run: RunContext) -> events.TurnEnded:
             compacting.mark(run, auto=False)
         elif run.steering:
             await user_input.store_steering(run, run.steering.popleft())
+        elif (not steps or run.background.any_ended) and store_task_reports(run):
+            pass  # it goes out with the next call
         elif not message_history.is_turn_unfinished(messages):
-            reason = "done"
+            if run.background.any_working:
+                await run.background.news()
+            else:
+                reason = "done"
         elif _overflows(run) and compacting.mark(run, auto=True) is not None:
             pass  # the marker is the last message now: the next round compacts
         elif steps >= (run.agent.steps or run.settings.steps):
@@ -187,11 +195,14 @@ async def _step(run: RunContext, number: int) -> tuple[str, str]:
                 return "", ""
             return "window", str(error)
         except ModelError as error:
-            if isinstance(error, _ANOTHER_MAY_ANSWER) and await _fall_back(run, str(error)):
-                continue
+            limit = ""
+            if isinstance(error, _ANOTHER_MAY_ANSWER):
+                went_on, limit = await _fall_back(run, str(error))
+                if went_on:
+                    continue
             run.setup.events.notify_plugins("session.error", run.id, error=str(error))
-            return "error", str(error)
-        if end.reason == "refusal" and await _fall_back(run, _HELD_BACK):
+            return ("limit", f"{error}; {limit}") if limit else ("error", str(error))
+        if end.reason == "refusal" and (await _fall_back(run, _HELD_BACK))[0]:
             # an error is not sent again: the other model answers the same request
             run.history.put(replace(message, parts=(), finish="", error=_HELD_BACK, completed=run.now()))
             continue
@@ -204,8 +215,12 @@ async def _step(run: RunContext, number: int) -> tuple[str, str]:
     return _reason_to_end(run, end)
 
 
-async def _fall_back(run: RunContext, reason: str) -> bool:
-    """Go on with the next of the fallback models, to the turn's end; return whether there was one."""
+async def _fall_back(run: RunContext, reason: str) -> tuple[bool, str]:
+    """Go on with the next of the fallback models, to the turn's end.
+
+    Returns whether there was one, and else which limit of cost or tokens forbids those that there are.
+    """
+    limit = ""
     while run.fallbacks:
         before, wanted = run.model.name, run.fallbacks.popleft()
         try:
@@ -215,11 +230,15 @@ async def _fall_back(run: RunContext, reason: str) -> bool:
             continue
         if model.name == before:
             continue
+        # the call that comes is the first of this model: it is held against the limits as any other
+        if run.spending is not None and (problem := run.spending.reached(model)):
+            limit, reason = problem, f"{reason}; {problem}"
+            continue
         run.model = model
         await run.refresh()
         run.emit(events.ModelSubstituted(run.id, before, model.name, reason))
-        return True
-    return False
+        return True, ""
+    return False, limit
 
 
 def _reason_to_end(run: RunContext, end: Completion) -> tuple[str, str]:
@@ -341,7 +360,7 @@ async def _run_tool_calls(run: RunContext, message: StoredMessage) -> bool:
     calls = [part for part in message.parts if isinstance(part, StoredCall) and not part.done]
     outcomes: dict[str, ToolOutcome] = {}
     try:
-        for together, group in groupby(calls, key=lambda call: _runs_together(run, call)):
+        for together, group in groupby(calls, key=lambda call: _runs_beside_others(run, call)):
             if together:
                 outcomes.update(await _run_side_by_side(run, message, tuple(group)))
             else:
@@ -356,12 +375,13 @@ async def _run_tool_calls(run: RunContext, message: StoredMessage) -> bool:
     return run.last_repeat[1] < run.settings.repeats + _REFUSALS
 
 
-def _runs_together(run: RunContext, call: StoredCall) -> Literal["", "readers", "sub-agents"]:
-    """Return with which neighbours a call may run side by side; empty: with none."""
-    if call.tool == "task":
-        return "sub-agents"
+def _runs_beside_others(run: RunContext, call: StoredCall) -> bool:
+    """Return whether a call may run side by side with its neighbours of this kind.
+
+    Sub-agents may although they change files: what they did is known to the model only when all calls have ended.
+    """
     tool = run.tools.get(call.tool)
-    return "readers" if isinstance(tool, Tool) and tool.reads_only else ""
+    return call.tool == "task" or (isinstance(tool, Tool) and tool.reads_only)
 
 
 async def _run_side_by_side(
@@ -395,7 +415,9 @@ async def _run_call(run: RunContext, message: StoredMessage, call: StoredCall) -
             tool, checked = _resolve_tool(run, named, arguments)
             answered = await _ask_permission(run, named, tool, checked, arguments)
             # stored as running before it runs: after a kill, what may have had effects is known
-            running = _store_call(run, message, replace(call, status="running", started=run.now()))
+            metadata = {**call.metadata, **_sub_session_metadata(run, tool, checked)}
+            running = replace(call, status="running", started=run.now(), metadata=metadata)
+            running = _store_call(run, message, running)
             outcome = await _run_within_limits(run, message, running, tool, checked, answered=answered)
             outcome = await _with_instructions(run, running, outcome)
             failure, kind = "", ""
@@ -406,7 +428,7 @@ async def _run_call(run: RunContext, message: StoredMessage, call: StoredCall) -
             failure, kind = _describe_failure(call, error)
         outcome, failure = await _hooked_outcome(run, message, running, outcome, failure)
     except asyncio.CancelledError:
-        reason = _CANCELLED if running.status == "running" else _NEVER_RAN
+        reason = _CANCELLED + resume_hint(running) if running.status == "running" else _NEVER_RAN
         ended = replace(running, status="error", error=reason, ended=run.now(), interrupted=True)
         _store_call(run, message, ended, "cancelled")
         raise
@@ -446,13 +468,17 @@ def _resolve_tool(
     run: RunContext, call: StoredCall, arguments: dict[str, Any]
 ) -> tuple[Tool | PluginTool | Literal["task"], Any]:
     """Return the tool and its checked arguments. Raises `ToolError`: no such tool here, or wrong arguments."""
-    if call.tool == "task" and run.run_sub_task is not None and run.agent.may_use("task"):
+    if call.tool == "task" and run.sub_agents is not None and run.agent.may_use("task"):
         try:
-            return "task", msgspec.convert(arguments, TaskArguments)
+            task = msgspec.convert(arguments, TaskArguments)
         except msgspec.ValidationError as error:
-            raise ToolError(
-                f"task cannot be called so: {error}", hint="It takes description, prompt, [agent]"
-            ) from None
+            hint = "It takes description, prompt, [agent], [task_id], [background]"
+            raise ToolError(f"task cannot be called so: {error}", hint=hint) from None
+        if task.task_id:
+            run.sub_agents.check(run, task.task_id)
+        else:
+            _check_sub_agent(run, task.agent)
+        return "task", task
     tool = run.tools.get(call.tool)
     if tool is None:
         names = ", ".join(spec.name for spec in run.tool_specs)
@@ -551,17 +577,33 @@ def _stands_in_window(run: RunContext, block: str) -> bool:
     )
 
 
+def _sub_session_metadata(
+    run: RunContext, tool: Tool | PluginTool | Literal["task"], arguments: Any
+) -> dict[str, object]:
+    """Return what is stored with the call of a sub-agent before it begins: its session, so that it can be found."""
+    if tool != "task":
+        return {}
+    stored = run.setup.store.session(arguments.task_id) if arguments.task_id else None
+    agent = arguments.agent if stored is None else stored.agent
+    background = {"background": True} if arguments.background else {}
+    return {"session": arguments.task_id or run.new_id("ses"), "agent": agent, **background}
+
+
+def _check_sub_agent(run: RunContext, name: str) -> None:
+    agent = run.setup.agents.get(name)
+    if agent is None or agent.mode == "primary" or agent.name == "compaction":
+        able = ", ".join(candidate.name for candidate in run.setup.agents.values() if candidate.mode != "primary")
+        raise ToolError(f"there is no sub-agent {shorten(visible(name), 60)!r}", hint=f"There are: {able}")
+
+
 async def _run_sub_agent(
     run: RunContext, message: StoredMessage, call: StoredCall, arguments: TaskArguments
 ) -> ToolOutcome:
-    agent = run.setup.agents.get(arguments.agent)
-    if agent is None or agent.mode == "primary" or agent.name == "compaction":
-        able = ", ".join(candidate.name for candidate in run.setup.agents.values() if candidate.mode != "primary")
-        raise ToolError(f"there is no sub-agent {shorten(visible(arguments.agent), 60)!r}", hint=f"There are: {able}")
-    assert run.run_sub_task is not None
-    task = SubTask(run, arguments.prompt, agent.name, visible(arguments.description), call.call_id, message.id)
-    child, text = await run.run_sub_task(task)
-    return ToolOutcome(text, visible(arguments.description), metadata={"session": child})
+    assert run.sub_agents is not None
+    title, child = visible(arguments.description), str(call.metadata["session"])
+    task = SubTask(run, child, arguments.prompt, arguments.agent, title, call.call_id, message.id)
+    text = await (run.sub_agents.start(task) if arguments.background else run.sub_agents.work(task))
+    return ToolOutcome(text, title)
 
 
 async def _hooked_outcome(
@@ -684,7 +726,7 @@ def _close_cancelled(run: RunContext, message: StoredMessage) -> None:
         replace(
             call,
             status="error",
-            error=_CANCELLED if call.status == "running" else _NEVER_RAN,
+            error=_CANCELLED + resume_hint(call) if call.status == "running" else _NEVER_RAN,
             ended=now,
             interrupted=True,
         )

@@ -124,10 +124,15 @@ def prompt_words(prompt: StoredMessage) -> str:
     return joined_text([part for part in prompt.parts if message_history.is_users_own(part)])
 
 
-def store_user_message(run: RunContext, parts: Sequence[StoredPart], *, repeats: str = "") -> StoredMessage:
-    """Store a message of the user's side as it is, and return it; `repeats` is the prompt that it says once more."""
-    head = StoredMessage(run.new_id("msg"), run.id, "user", run.now(), agent=run.agent.name, repeats=repeats)
-    return run.history.put(replace(head, parts=tuple(parts)))
+def store_user_message(
+    run: RunContext, parts: Sequence[StoredPart], *, repeats: str = "", asked_by: str = ""
+) -> StoredMessage:
+    """Store a message of the user's side as it is, and return it.
+
+    `repeats` is the prompt that it says once more, `asked_by` the parent's response that asks a sub-session.
+    """
+    head = StoredMessage(run.new_id("msg"), run.id, "user", run.now(), agent=run.agent.name)
+    return run.history.put(replace(head, repeats=repeats, asked_by=asked_by, parts=tuple(parts)))
 
 
 def _read_attachment(run: RunContext, file: Attachment) -> Attachment | StoredText:

@@ -19,7 +19,8 @@ from hudkit.agent.telemetry import names
 from hudkit.context.caching import CallCost
 from hudkit.errors import StoreError
 from hudkit.models import open_model
-from hudkit.models.scripted_answers import Hang, Refusal, ScriptedCall, ScriptedReply, says, uses
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import Answer, Hang, Refusal, ScriptedCall, ScriptedReply, says, uses
 from hudkit.models.scripted_model import InProcessModel
 from hudkit.testing.model_server import ScriptedModel
 from hudkit.tokens import Prices, Window
@@ -263,6 +264,32 @@ async def test_cancelling_ends_every_open_span(tmp_path: Path, watched: Watched)
         (2, "invoke_agent general", "cancelled"),
         (3, "chat model", "cancelled"),
     ]
+
+
+async def test_a_sub_agent_in_the_background_has_a_span_of_its_own_behind_its_call(
+    tmp_path: Path, watched: Watched
+) -> None:
+    begins = asyncio.Event()
+
+    async def wait() -> str:
+        begins.set()
+        return "begun"
+
+    def answer(captured: CapturedRequest) -> Answer:
+        words = [text for _, text in captured.messages]
+        if words[0] == "count":
+            return says("2 files") if len(words) > 1 else uses(ScriptedCall("wait", {}))
+        if "completed" in words[-1]:
+            return says("2")
+        arguments = {"description": "look", "prompt": "count", "background": True}
+        return says("I wait") if len(words) > 1 else uses(ScriptedCall("task", arguments))
+
+    async with session(tmp_path, InProcessModel(answer), watched.telemetry(), tools=[wait]) as loop:
+        assert (await loop.prompt("go")).text == "2" and begins.is_set()
+    (child,) = watched.named("invoke_agent general")
+    (call,) = watched.named("execute_tool task")
+    assert of(child)[names.ENDED] == "done" and "error.type" not in {**of(child), **of(call)}
+    assert (call.end_time or 0) <= (child.end_time or 0)
 
 
 async def test_a_turn_that_an_exception_ended_is_closed_with_the_session(tmp_path: Path, watched: Watched) -> None:

@@ -191,9 +191,9 @@ class Spans:
             began = ToolBegan(ended.session_id, ended.timestamp, ended.tool, ended.call_id, ended.arguments)
             self._begin_tool(agent, began)
         for session_id, other in list(self._agents.items()):
-            if other.began.parent == (ended.session_id, ended.call_id):
-                error = ended.error or _INTERRUPTED
-                self._end_agent(other, AgentEnded(session_id, ended.timestamp, error, error))
+            # behind a call that did not fail it works on in the background
+            if ended.error and other.began.parent == (ended.session_id, ended.call_id):
+                self._end_agent(other, AgentEnded(session_id, ended.timestamp, ended.error, ended.error))
         span = agent.tools.pop(ended.call_id)
         if self._limit and not ended.error:
             span.set_attribute(names.TOOL_RESULT, content.words(ended.text, self._limit))

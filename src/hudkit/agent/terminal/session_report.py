@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from hudkit.agent.file_changes import FileChange
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.message_history import is_prompt
 from hudkit.agent.records import ReportedUsage, StoredSession
-from hudkit.agent.session_store import FileChange
 from hudkit.agent.terminal.changed_lines import clip_code
 from hudkit.agent.terminal.panel import Panel, dollars
 from hudkit.agent.terminal.screen import clip, one_line, wrap_text

@@ -21,9 +21,9 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from hudkit.agent.file_changes import FileChange, content_digest
 from hudkit.agent.file_text import TextFile, decode_text, diff_texts, escape_hidden, find_occurrences
 from hudkit.agent.records import Attachment
-from hudkit.agent.session_store import FileChange, content_digest
 from hudkit.agent.tools.tool import RequiredPermission, Tool, ToolContext, ToolInput, ToolOutcome, run_in_thread
 from hudkit.agent.wildcard import MAX_PATTERN, matches_path
 from hudkit.agent.workspace import FileStamp, ResolvedPath, Workspace, list_files, quote, stamp_of
