@@ -48,7 +48,7 @@ def test_a_hook_that_is_not_called_any_more_is_told_once(
     until(lambda: told in own_log(host), "the user")
     socket = place / "run" / "d.sock"
     assert missing_hooks(str(socket)) == (hook,), "and doctor"
-    assert json.loads(socket.with_name("d.sock.hooks").read_text())["missing"] == [hook]
+    assert json.loads(socket.with_name("d.sock.opencode.hooks").read_text())["missing"] == [hook]
     host.stop()
     assert own_log(host).count(told) == 1, "once"
 

@@ -163,7 +163,7 @@ def _hooks(here: CheckEnvironment) -> Diagnosis:
 def missing_hooks(socket: str) -> tuple[str, ...]:
     """Return the hooks that the plugin has waited for in vain; its note is beside the daemon's socket."""
     try:
-        noted = json.loads(read_start(Path(f"{socket}.hooks"), PLUGIN_BYTES) or "{}")
+        noted = json.loads(read_start(Path(f"{socket}.opencode.hooks"), PLUGIN_BYTES) or "{}")
     except (ValueError, RecursionError):
         return ()
     names = noted.get("missing") if isinstance(noted, dict) else None

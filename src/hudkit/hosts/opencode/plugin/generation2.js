@@ -2,8 +2,6 @@
 
 const OWN_REQUEST = new Set([undefined, "primary"]); // titles, summaries and generations have hooks of their own
 const CONTEXT_HOOK = "session.context";
-const ON_RECORD =
-  "What the agent has on record. It sees all of it again behind the summary: repeat none of it, contradict none of it.";
 
 /** OpenCode 2 calls this once where the plugin is loaded. The core of OpenCode 2 that is inside OpenCode 1 calls it,
  *  too, with a context that has none of what is needed: `server` does the work there. */
@@ -65,16 +63,8 @@ async function setup(ctx) {
     const one = session(event.sessionID);
     const all = async () => one.fill(fresh(await history(event.sessionID), one.sent));
     if (!isSilent()) await within(all(), TELLING_MS).catch(() => {});
-    let text = one.lastText();
-    try {
-      const question = { ...one.identity, used: one.used };
-      const answer = await askPatiently("/v1/compacting", question, isSilent() ? 0 : SUMMARY_MS);
-      text = /<hud>[^]*<\/hud>/.exec(answer.prompt ?? "")?.[0] ?? text;
-      one.learnWhole(answer);
-    } catch {
-      // the last frame
-    }
-    if (text) event.system?.push(behind(`${ON_RECORD}\n\n${text}`));
+    const text = await recordForSummary(one);
+    if (text) event.system?.push(behind(text));
   }
 
   const onRequest = ({ sessionID, kind }) => {

@@ -7,22 +7,9 @@ const SYSTEM_HOOK = "experimental.chat.system.transform";
 const COMPACTING_HOOK = "experimental.session.compacting";
 const EXPECTED = [MESSAGES_HOOK, SYSTEM_HOOK]; // they come before each request of an agent
 const AUXILIARY = new Set(["title", "summary", "compaction"]); // agents whose requests get nothing
-const ONCE = (globalThis[Symbol.for("hudkit.opencode")] ??= new WeakSet()); // calls that one copy of this plugin did
-
-const DEFINED = new Map(); // tool -> characters of its definition, about
-
-const definitions = () => [...DEFINED.values()].reduce((sum, size) => sum + size, 0);
-
-const quietly = (hook) => async (input, output) => {
-  try {
-    await hook(input, output);
-  } catch {
-    // the agent's own call matters more
-  }
-};
 
 export async function Hudkit({ client, directory }) {
-  screen = client;
+  screen = screenOf(client);
   const session = sessionsOf(directory);
   const limits = new Map(); // "provider/model" -> {context, output, input}
   const titles = [TITLE];
@@ -186,46 +173,14 @@ export async function Hudkit({ client, directory }) {
   };
 }
 
-/** Ask for the frame of a request, and give its tail. Without an answer the last good frame stays. */
-async function refresh(one, messages, transcript, model, until) {
-  try {
-    return (await one.next(messages, transcript, model, until - performance.now())).tail;
-  } catch (error) {
-    note(`a call went out without a new frame: ${error.message}`);
-    // The bytes of the last good frame stay; only the tail, which is never kept, says that it is old.
-    if (one.holdOn(messages, transcript)) return "HUD: may be a turn old.\n";
-    // A HUD that was never there would be missed by nobody: agent and user are told what is wrong.
-    const isWrong = !error.late && !isComing() && existsSync(BAKED.plugin);
-    return isWrong ? `hudkit: no HUD: ${failure || error.message}; the user can run: hudkit doctor\n` : "";
-  }
-}
-
-/** What a tool of the agent's answers. */
-async function answerTool(one, router, args) {
-  const question = { ...one.identity, router, arguments: args ?? {} };
-  try {
-    const answer = await askPatiently("/v1/tool", question, isSilent() ? SILENT_TOOL_MS : PATIENT_MS);
-    one.learnWhole(answer);
-    const { text } = answer;
-    return typeof text === "string" ? withMissing(text) : "hudkit: an answer without text; look before you call again.";
-  } catch (error) {
-    const why = error.sent === false && failure ? failure : error.message;
-    if (error.certain) return `hudkit: ${why}. Nothing was recorded.`;
-    return `hudkit: ${why}. It is not certain that this was recorded; look before you call again.`;
-  }
-}
-
-/** What a tool answers that starts a compaction, by `start`. */
-async function answerCompact(one, name, start) {
-  try {
-    const question = { ...one.identity, router: name.replace("_compact", ""), used: one.used };
-    const { ok, text } = await ask("/v1/compact", question, isSilent() ? SILENT_TOOL_MS : PATIENT_MS);
-    if (ok === true) setTimeout(start, 0); // awaited inside the tool, it would wait for the tool
-    return typeof text === "string" ? text : "hudkit: an answer without text; nothing was started.";
-  } catch (error) {
-    return `hudkit: ${error.message}. No compaction was started.`;
-  }
-}
+/** How OpenCode's user is told. */
+const screenOf = (client) => ({
+  log: (message, level) => client?.app?.log({ body: { service: "hudkit", level, message } })?.catch?.(() => {}),
+  show: (message, level) => {
+    const variant = level === "warn" ? "warning" : level;
+    client?.tui?.showToast({ body: { title: "hudkit", message, variant } })?.catch?.(() => {});
+  },
+});
 
 /** Put the base behind the system texts. OpenCode sends each text as a message of its own, and chat templates of open
  *  models refuse a second system message or drop it without a word: there all become one text. Where OpenCode marks

@@ -11,7 +11,7 @@ const GREET_EVERY_MS = 500;
 const START_EVERY_MS = 10_000; // where the one that was started last has not answered yet
 const AGAIN_MS = 1_000; // where it has, and is gone
 const MAX_ANSWER = 1024 * 1024; // bytes; what is longer is not read
-const READY_MS = 1_500; // once, while OpenCode itself starts
+const READY_MS = 1_500; // once, while the host itself starts
 const STARTING_MS = 50; // between two looks whether a daemon that was started is there
 const TOO_LONG = "an answer that is too long";
 const KEPT_ENV = /^(HOME|USER|LOGNAME|PATH|LANG|LC_.*|TZ|TMPDIR|XDG_.*|HUDKIT_.*|LD_LIBRARY_PATH|DYLD_.*)$/;
@@ -33,22 +33,21 @@ class NoAnswer extends Error {
   }
 }
 
-let screen = null; // OpenCode's client, by which the user is told
+let screen = null; // how the user is told: `log(message, level)` writes to the host's own log, `show(message, level)` on its screen
 const SAID = new Set();
 
-/** Write a line to OpenCode's own log, once. */
+/** Write a line to the host's own log, once. */
 function note(message, level = "info") {
   if (SAID.has(message)) return false;
   SAID.add(message);
-  screen?.app?.log({ body: { service: "hudkit", level, message } })?.catch?.(() => {});
+  screen?.log(message, level);
   return true;
 }
 
 /** Tell the user, once: in the log, and on the screen where there is one. */
 function tellUser(message, level = "warn") {
   if (!note(message, level)) return;
-  const variant = level === "warn" ? "warning" : level;
-  screen?.tui?.showToast({ body: { title: "hudkit", message, variant } })?.catch?.(() => {});
+  screen?.show(message, level);
 }
 
 const SOCKET = socketPlace();
@@ -199,13 +198,13 @@ function overNode(path, body, headers, signal) {
 
 function understood({ status, protocol, version, text }) {
   if (isNewer(version, BAKED.version)) {
-    tellUser(`hudkit ${version} is installed; start OpenCode again to use it (this one has ${BAKED.version})`, "info");
+    tellUser(`hudkit ${version} is installed; start ${BAKED.title} again to use it (this one has ${BAKED.version})`, "info");
   }
   if (protocol !== String(BAKED.protocol)) {
     const theirs = Number(protocol);
     if (theirs > 0 && theirs < BAKED.protocol) replaceDaemon();
     const spoken = `it speaks protocol ${theirs}, not ${BAKED.protocol}`;
-    if (theirs > BAKED.protocol) tellUser(`no HUD: ${spoken}; start OpenCode again, or run: hudkit install opencode`);
+    if (theirs > BAKED.protocol) tellUser(`no HUD: ${spoken}; start ${BAKED.title} again, or run: hudkit install ${BAKED.host}`);
     // A daemon answers what it cannot read with an error, and does nothing.
     throw new NoAnswer(theirs ? spoken : "a stranger answered", true, false, Boolean(theirs));
   }

@@ -1,11 +1,11 @@
-// -- watchdog: a hook that OpenCode does not call any more is told, once: a HUD that is silently absent is missed by nobody
+// -- watchdog: a hook that the host does not call any more is told, once: a HUD that is silently absent is missed by nobody
 
 const FIRED = new Map(); // session -> hooks that were called since its last request
 let missingHooks = ""; // names, once some are known to be missing
 let lost = ""; // what does not happen for want of them
 let missingTold = false; // whether the agent was told
 
-const missingFile = () => `${BAKED.socket}.hooks`; // `hudkit doctor` reads it
+const missingFile = () => `${BAKED.socket}.${BAKED.host}.hooks`; // `hudkit doctor` reads it
 
 /** Note that a hook was called for a session. */
 function fired(session, name) {
@@ -31,7 +31,7 @@ function expectHooks(session, names, tell, without = "the HUD does not reach the
 }
 
 const missingText = () =>
-  `OpenCode does not call ${missingHooks}, so ${lost}. Update hudkit, or run: hudkit doctor`;
+  `${BAKED.title} does not call ${missingHooks}, so ${lost}. Update hudkit, or run: hudkit doctor`;
 
 /** These hooks come: what an earlier start wrote of them is over. */
 function settleHooks(names) {

@@ -1,13 +1,15 @@
-// -- transcript: which messages can carry a block, under which anchor, and how it is put there -----------------
+// -- transcript: which messages can carry a block, and under which anchor. A message has the form of OpenCode 1,
+//    `{info, parts}`: what another host has is brought into it, so that what reads and tells messages knows one form -----
 
 /** Role, creation time and first tool call: they outlive restart, revert and fork, which message ids do not. */
 function fingerprint({ info, parts }) {
   return `${info.role}:${info.time?.created ?? 0}:${parts.find((part) => part.type === "tool")?.callID ?? ""}`;
 }
 
-/** What OpenCode will send of a message: "user", "assistant", "tool" (ends in a tool result), "cleared" (the last
+/** What the host will send of a message: "user", "assistant", "tool" (ends in a tool result), "cleared" (the last
  *  result's text is gone: it can carry no block), or "" for nothing (unfinished, or a response that failed). */
 function roleOf({ info, parts }) {
+  if (info.unsent) return "";
   if (info.role === "user") return parts.some(isSent) ? "user" : "";
   const began = parts.some((part) => part.type !== "step-start" && part.type !== "reasoning");
   if (info.role !== "assistant" || !began) return "";
@@ -31,7 +33,7 @@ function outputOf({ state }) {
   return state.metadata?.interrupted === true && typeof state.metadata.output === "string" ? "metadata" : "error";
 }
 
-/** Characters that OpenCode will send of a message, about: enough to see that it changed. */
+/** Characters that the host will send of a message, about: enough to see that it changed. */
 function sizeOf({ parts }) {
   return parts.reduce((sum, part) => {
     if (part.type === "text" && !part.ignored) return sum + (part.text?.length ?? 0);
@@ -69,7 +71,7 @@ function entryOf(message, role = roleOf(message), index = -1) {
   return { anchor: fingerprint(message), role, size: sizeOf(message), outputs: outputsOf(message), index };
 }
 
-/** The messages that OpenCode sends, as `{anchor, role, size, outputs, index}`, up to the last one that may carry a block. */
+/** The messages that the host sends, as `{anchor, role, size, outputs, index}`, up to the last one that may carry a block. */
 function read(messages) {
   const found = [];
   const known = new Map();
@@ -92,66 +94,6 @@ function beside(messages, transcript) {
   const sent = new Set(transcript.map(({ anchor }) => anchor));
   const unsent = messages.map(fingerprint).filter((anchor) => !sent.has(anchor));
   return { unsent, whole: !messages.some(({ parts }) => parts.some((part) => part.type === "compaction")) };
-}
-
-/** Put one-line stubs where outputs were pruned: `pruned` is `[{call, text}]`. Changes the array, not its messages. */
-function prune(messages, pruned) {
-  const stubs = new Map(pruned.map(({ call, text }) => [call, text]));
-  if (!stubs.size) return;
-  messages.forEach(({ info, parts }, index) => {
-    if (!parts.some((part) => stubs.has(part.callID) && textOf(part) !== null)) return;
-    messages[index] = { info, parts: parts.map((part) => (stubs.has(part.callID) ? stubbed(part, stubs) : part)) };
-  });
-}
-
-function stubbed(part, stubs) {
-  const field = outputOf(part);
-  if (field === null) return part;
-  const text = stubs.get(part.callID);
-  const state = field === "metadata" ? { metadata: { ...part.state.metadata, output: text } } : { [field]: text };
-  return { ...part, state: { ...part.state, ...state } };
-}
-
-/** Put deltas where they were first sent, and the tail behind the last message where that is the user's. Changes the
- *  array, never the messages in it: each message that carries something is replaced by a copy. */
-function place(messages, transcript, deltas, tail) {
-  const byAnchor = new Map(transcript.map((entry) => [entry.anchor, entry]));
-  const loads = new Map();
-  for (const delta of deltas) {
-    const entry = byAnchor.get(delta.anchor);
-    if (!entry || entry.role !== delta.form) continue;
-    loads.set(entry.index, [...(loads.get(entry.index) ?? []), delta]);
-  }
-  for (const [index, load] of loads) {
-    const message = messages[index];
-    messages[index] = message.info.role === "user" ? withParts(message, load) : inOutput(message, load);
-  }
-  const last = messages.length - 1;
-  if (tail && messages[last].info.role === "user" && roleOf(messages[last])) {
-    messages[last] = withParts(messages[last], [{ id: "tail", text: tail }]);
-  }
-}
-
-function withParts({ info, parts }, load) {
-  const added = load.map(({ id, text }) => ({
-    id: `prt_hudkit_${id}`,
-    sessionID: info.sessionID,
-    messageID: info.id,
-    type: "text",
-    text,
-    synthetic: true,
-  }));
-  return { info, parts: [...parts, ...added] };
-}
-
-function inOutput({ info, parts }, load) {
-  const at = parts.findLastIndex((part) => part.type === "tool");
-  const state = { ...parts[at].state };
-  const field = outputOf(parts[at]);
-  const more = (text) => [text ?? "", ...load.map((delta) => delta.text)].join("\n\n");
-  if (field === "metadata") state.metadata = { ...state.metadata, output: more(state.metadata.output) };
-  else state[field] = more(state[field]);
-  return { info, parts: parts.with(at, { ...parts[at], state }) };
 }
 
 /** Tokens in use as the host last reported them; null where it has not, or not since the last compaction. */

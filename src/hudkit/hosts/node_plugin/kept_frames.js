@@ -1,11 +1,11 @@
-// -- kept frames: the last good frame of each session on disk, which a restarted OpenCode has without a daemon -------
+// -- kept frames: the last good frame of each session on disk, which a restarted host has without a daemon -------
 
 const KEPT = `${BAKED.data}/frames`;
 const KEPT_SCHEMA = 1;
 const MAX_KEPT = 64; // files; the newest stay
 const KEPT_NAME = /^[A-Za-z0-9_-]{1,100}$/; // what may be the name of a file
 
-/** Keep a session's frame. What cannot be written is not kept: then a restarted OpenCode needs the daemon. */
+/** Keep a session's frame. What cannot be written is not kept: then a restarted host needs the daemon. */
 function keepFrame(one) {
   const { identity, frame, whole } = one;
   const text = JSON.stringify({ schema: KEPT_SCHEMA, ...frame, tail: "", ack: "", whole });

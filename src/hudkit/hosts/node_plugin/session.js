@@ -10,7 +10,7 @@ const COMPACTING_MS = 10_000; // between the hook that announces a compaction an
 
 class Session {
   constructor(id, directory) {
-    this.identity = { host: "opencode", session: id, directory };
+    this.identity = { host: BAKED.host, session: id, directory };
     this.frame = null; // the last good one: {base, deltas, tail, pruned, mark}
     this.unused = false; // whether a later one was asked for
     this.chat = false; // whether the call that is being made is the agent's own
@@ -99,7 +99,7 @@ class Session {
     return this.flush();
   }
 
-  /** A tool step has ended. OpenCode makes the next call some milliseconds later: ask for its frame now. Where the call
+  /** A tool step has ended. The host makes the next call some milliseconds later: ask for its frame now. Where the call
    *  turns out to be another one, that frame is not used, and the daemon learns it by `have`. */
   foresee(info, withLimits) {
     const { parts } = this.live.get(info.id) ?? {};
