@@ -19,7 +19,7 @@ import campaigns
 import watchdog
 from campaigns import Campaign
 from hudkit.api import Hud
-from npm_programs import CLAUDE_CODE, CODEX, OPENCODE, NpmProgram, Unavailable, executable
+from npm_programs import CLAUDE_CODE, CODEX, OPENCODE, PI, NpmProgram, Unavailable, executable
 from postgres_server import Server, running_server
 from ticking import Ticking
 
@@ -195,6 +195,11 @@ def claude_code_installed() -> Path:
 @pytest.fixture(scope="session")
 def codex_installed() -> Path:
     return _installed(CODEX)
+
+
+@pytest.fixture(scope="session")
+def pi_installed() -> Path:
+    return _installed(PI)
 
 
 @pytest.fixture(scope="session")

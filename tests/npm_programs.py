@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import functools
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,10 @@ SECONDS = 300.0
 
 
 class NpmProgram(NamedTuple):
-    """A program that npm brings: `executable` is a pattern below `node_modules`, `version_line` what it prints."""
+    """A program that npm brings: `executable` is a pattern below `node_modules`, `version_line` what it prints.
+
+    `node` is the version of Node.js, from npm too, that runs a program which is a script.
+    """
 
     name: str
     package: str
@@ -24,6 +28,7 @@ class NpmProgram(NamedTuple):
     executable: str
     version_line: str
     environment: tuple[tuple[str, str], ...] = ()
+    node: str = ""
 
 
 OPENCODE = NpmProgram(
@@ -43,6 +48,15 @@ CLAUDE_CODE = NpmProgram(
     (("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")),
 )
 CODEX = NpmProgram("codex", "@openai/codex", "0.169.0", "@openai/codex-*/vendor/*/bin/codex", "codex-cli 0.169.0")
+PI = NpmProgram(
+    "pi",
+    "@earendil-works/pi-coding-agent",
+    "1.3.0",
+    "@earendil-works/pi-coding-agent/dist/bundle/cli.js",
+    "1.3.0",
+    (("PI_OFFLINE", "1"), ("PI_TELEMETRY", "0")),
+    node="22.23.3",
+)
 
 
 class Unavailable(Exception):
@@ -78,7 +92,7 @@ def _install(program: NpmProgram, cache: Path, link: Path) -> None:
     quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"]
     try:
         done = subprocess.run(
-            [npm, "install", *quiet, wanted],
+            [npm, "install", *quiet, wanted, *_node_package(program)],
             cwd=work,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -90,10 +104,31 @@ def _install(program: NpmProgram, cache: Path, link: Path) -> None:
     if done.returncode:
         raise Unavailable(f"npm install {wanted} failed: {done.stderr.strip()[-400:]}")
     works = functools.partial(_works, program, work / "home")
-    found = next(filter(works, sorted(work.glob(f"node_modules/{program.executable}"))), None)
+    brought = sorted(work.glob(f"node_modules/{program.executable}"))
+    found = next(filter(works, [_with_node(work, program, each) for each in brought]), None)
     if found is None:
         raise Unavailable(f"no executable that npm brought prints {program.version_line!r} on {sys.platform}")
     link.symlink_to(found.relative_to(work))
+
+
+def _node_package(program: NpmProgram) -> list[str]:
+    """The package of Node.js for this system, where a program is a script."""
+    if not program.node:
+        return []
+    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(platform.machine().lower(), "arm64")
+    return [f"node-{sys.platform}-{machine}@{program.node}"]
+
+
+def _with_node(work: Path, program: NpmProgram, script: Path) -> Path:
+    """What runs a script by npm's Node.js, under the program's own name; an executable as it is."""
+    if not program.node:
+        return script
+    (node,) = work.glob("node_modules/node-*-*/bin/node")
+    runs = work / "bin" / program.name
+    runs.parent.mkdir(exist_ok=True)
+    runs.write_text(f'#!/bin/sh\nexec "{node}" "{script}" "$@"\n')
+    runs.chmod(0o755)
+    return runs
 
 
 def _works(program: NpmProgram, home: Path, executable: Path) -> bool:
@@ -108,6 +143,6 @@ def _works(program: NpmProgram, home: Path, executable: Path) -> bool:
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or ["opencode"]
-    for program in (OPENCODE, CLAUDE_CODE, CODEX):
+    for program in (OPENCODE, CLAUDE_CODE, CODEX, PI):
         if program.name in wanted:
             print(executable(program))

@@ -34,6 +34,7 @@ HOSTS = {
     "OpenCode": ("hosts/opencode", "test_opencode_conforms", "TestOpenCode"),
     "Codex": ("hosts/codex", "test_codex_conforms", "TestCodex"),
     "Claude Code": ("hosts/claude_code", "test_claude_code_conforms", "TestClaudeCode"),
+    "pi": ("hosts/pi", "test_pi_conforms", "TestPi"),
     "session loop": ("agent", "test_loop_conforms", "TestSession"),
     "LangChain": ("hosts/langchain", "test_langchain_conforms", "TestLangChain"),
     "pydantic-ai": ("hosts/pydantic_ai", "test_pydantic_ai_conforms", "TestPydanticAI"),

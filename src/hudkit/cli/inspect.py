@@ -107,10 +107,10 @@ def _recording(args: argparse.Namespace) -> Iterator[tuple[Hud, PastSessions, st
         with _transcript_of(file, history) as transcript, progress_bar() as progress:
             write_recorded_log(transcript, path, window=window, progress=progress)
         # This recording alone, and nothing else of the user's.
-        opencode, claude, codex = (
-            file if host == name else folder / "nowhere" for name in ("opencode", "claude-code", "codex")
+        opencode, claude, codex, pi = (
+            file if host == name else folder / "nowhere" for name in ("opencode", "claude-code", "codex", "pi")
         )
-        past = open_past_sessions(index_path(path), opencode=opencode, claude=claude, codex=codex, eager=False)
+        past = open_past_sessions(index_path(path), opencode=opencode, claude=claude, codex=codex, pi=pi, eager=False)
         past.update()
         try:
             with Hud(open_log(path, read_only=True), settings=user_settings("inspect")) as hud:

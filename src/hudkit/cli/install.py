@@ -27,6 +27,7 @@ from hudkit.hosts.mcp.client_install import CLIENTS
 from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
 from hudkit.hosts.opencode.versions import installed_generations
+from hudkit.hosts.pi import extension_install as pi
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,6 +57,13 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.host == "claude-code":
         tell(args, block + _install_claude_code(args), "installed")
+        return 0
+    if args.host == "pi":
+        target = pi_target(args)
+        steps = pi.install(target, dry_run=args.dry_run)
+        if not args.dry_run and any(step.what != "keep" for step in steps):
+            client.stop(target.socket)  # it may be one that does not know pi; the extension starts its own
+        tell(args, block + steps, "installed")
         return 0
     here = msgspec.structs.replace(chosen(args), generations=installed_generations(os.environ) or frozenset({1}))
     steps = block + opencode.install(here, dry_run=args.dry_run)
@@ -152,6 +160,14 @@ def codex_target(args: argparse.Namespace) -> codex.CodexTarget:
     if here.project is not None:
         raise ConfigError("hudkit is in Codex for the user, not for a project", hint="Leave --project away")
     return codex.CodexTarget(here.python, here.prefix, here.data, here.socket, here.env)
+
+
+def pi_target(args: argparse.Namespace) -> pi.PiTarget:
+    """Return the same as `chosen` for pi. Raises `ConfigError` for a project."""
+    here = chosen(args)
+    if here.project is not None:
+        raise ConfigError("hudkit is in pi for the user, not for a project", hint="Leave --project away")
+    return pi.PiTarget(here.python, here.prefix, here.data, here.db, here.socket, here.env)
 
 
 def tell(args: argparse.Namespace, steps: tuple[InstallStep, ...], done: str) -> None:

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from hudkit.transcripts.search import open_past_sessions
 
     call = _call(args)
-    for option in ("opencode", "claude", "codex"):
+    for option in ("opencode", "claude", "codex", "pi"):
         named = getattr(args, option)
         if named is not None and not named.exists():
             raise ConfigError(f"there is nothing at {named}", hint=f"Name what --{option} means, or leave it out")
@@ -77,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
             opencode=args.opencode,
             claude=args.claude,
             codex=args.codex,
+            pi=args.pi,
             also=(*session_sources(log), OwnTranscript(hud.log)),
         )
         try:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from hudkit.cli.install import chosen, claude_target, codex_target, require_host, spot, tell
+from hudkit.cli.install import chosen, claude_target, codex_target, pi_target, require_host, spot, tell
 from hudkit.config import new_settings_file
 from hudkit.daemon import client
 from hudkit.errors import ConfigError
@@ -26,6 +26,7 @@ from hudkit.hosts.installing.config_files import (
 from hudkit.hosts.mcp import client_install as mcp
 from hudkit.hosts.opencode import plugin_install as opencode
 from hudkit.hosts.opencode.plugin_install import PluginTarget
+from hudkit.hosts.pi import extension_install as pi
 from hudkit.paths import own_files, own_folders, user_config
 
 STOP_SECONDS = 5.0
@@ -45,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
         steps = claude_code.uninstall(claude_target(args), dry_run=args.dry_run)
     elif args.host == "codex":
         steps = codex.uninstall(codex_target(args), dry_run=args.dry_run)
+    elif args.host == "pi":
+        steps = pi.uninstall(pi_target(args), dry_run=args.dry_run)
     else:
         steps = opencode.uninstall(here, dry_run=args.dry_run)
     still = not args.dry_run and _is_in_a_host(args, here)
@@ -66,7 +69,13 @@ def run(args: argparse.Namespace) -> int:
 def _is_in_a_host(args: argparse.Namespace, here: PluginTarget) -> bool:
     in_codex = codex.CodexTarget(here.python, here.prefix, here.data, here.socket, here.env).manifest.exists()
     in_claude_code = claude_code.read_installed(claude_target(args)) is not None
-    return in_codex or in_claude_code or bool(opencode.read_installed(here) or mcp.installed_servers(spot(args)))
+    in_pi = pi.PiTarget(here.python, here.prefix, here.data, here.db, here.socket, here.env).manifest.exists()
+    return (
+        in_codex
+        or in_claude_code
+        or in_pi
+        or bool(opencode.read_installed(here) or mcp.installed_servers(spot(args)))
+    )
 
 
 def _stop(here: PluginTarget) -> None:

@@ -278,7 +278,7 @@ class RequestHandlers:
                 session = find_session(self._hud, ask.host, ask.session, ask.directory)
             else:
                 session = self._hud.session(ask.session, project=ask.directory or None, host=ask.host)
-            ingester = TranscriptIngester(session, ask.session, ask.directory)
+            ingester = TranscriptIngester(session, ask.session, ask.directory, ask.host)
             conversation = _Conversation(ingester, self._monotonic())
             self._conversations[key] = conversation
             # The least recently asked conversation goes; nothing is lost, the log has it all.

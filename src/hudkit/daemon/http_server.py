@@ -52,6 +52,7 @@ from hudkit.hosts.hook_wire import (
     write_answer,
 )
 from hudkit.hosts.opencode import plugin_install
+from hudkit.hosts.pi.extension_install import renew_extension
 from hudkit.hosts.wire import (
     MAX_BODY,
     PROTOCOL,
@@ -173,19 +174,18 @@ def _hook_listener(db: Path) -> socket.socket | None:
 
 
 def _renew_plugins() -> None:
-    """Write the plugins of OpenCode and Claude Code anew where an upgrade left those of an older version."""
-    try:
-        file = plugin_install.renew_plugin(paths.data_directory(), sys.executable)
-    except (HudkitError, OSError) as error:
-        LOGGER.warning("the plugin is of an older version and cannot be written: %s", error)
-        return
-    if file is not None:
-        LOGGER.info("wrote the plugin %s anew", file)
-    try:
-        if claude_code.renew_plugin(paths.data_directory(), sys.executable):
-            LOGGER.info("wrote the plugin of Claude Code anew")
-    except (HudkitError, OSError) as error:
-        LOGGER.warning("the plugin of Claude Code is of an older version and cannot be written: %s", error)
+    """Write the plugins of OpenCode, Claude Code and pi anew where an upgrade left those of an older version."""
+    renewals = {
+        "OpenCode": plugin_install.renew_plugin,
+        "Claude Code": claude_code.renew_plugin,
+        "pi": renew_extension,
+    }
+    for host, renew in renewals.items():
+        try:
+            if renew(paths.data_directory(), sys.executable):
+                LOGGER.info("wrote the plugin of %s anew", host)
+        except (HudkitError, OSError) as error:
+            LOGGER.warning("the plugin of %s is of an older version and cannot be written: %s", host, error)
 
 
 async def _run(

@@ -75,7 +75,7 @@ class SessionIdentity(RequestBody, frozen=True):
     """Which conversation is meant: the host, the host's own session id, and the absolute directory of its project."""
 
     # The hosts that have a plugin of ours: a name that nobody ships cannot make sessions in the log.
-    host: Literal["opencode", "claude-code", "codex"]
+    host: Literal["opencode", "claude-code", "codex", "pi"]
     session: Id
     directory: Path
 

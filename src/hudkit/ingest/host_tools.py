@@ -1,7 +1,8 @@
-"""The tool calls of Claude Code and Codex in the words that `finished_call` reads: names, exit statuses, sub-agents.
+"""Hosts' tool calls in the words that `finished_call` reads: names, exit statuses, sub-agents.
 
-Both tell a command's exit status within its output. Claude Code 2.1: an error that begins with `Exit code 1`. Codex
-0.169: lines above the output, `Process exited with code 1` or `Exit code: 1`, then `Output:`.
+All tell a command's exit status within its output. Claude Code 2.1: an error that begins with `Exit code 1`. Codex
+0.169: lines above the output, `Process exited with code 1` or `Exit code: 1`, then `Output:`. pi 1.3: a last
+line `Command exited with code 1`.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ _CODEX_TOOLS = {
 
 _CLAUDE_EXIT = re.compile(r"Exit code (\d{1,3})(?:\n|\Z)")
 _CODEX_EXIT = re.compile(r"(?:Process exited with code|Exit code:) (-?\d{1,3})\b")
+_PI_EXIT = re.compile(r"\n*Command exited with code (\d{1,3})\Z")
 _JSON_EXIT = re.compile(r"\n\[exit code (-?\d{1,3})\]\Z")
 _OUTPUT = "\nOutput:\n"
 _HEAD = 400
@@ -96,6 +98,15 @@ def _codex_call(part: ToolPart) -> ToolPart:
     return _ran(part, status, output)
 
 
+def _pi_call(part: ToolPart) -> ToolPart:
+    if part.tool not in ("bash", "powershell"):
+        return part
+    exited = _PI_EXIT.search(part.error)
+    if exited is not None:
+        return _ran(part, int(exited[1]), part.error[: exited.start()])
+    return replace(part, tool="bash") if part.status == "error" else _ran(part, 0, part.output)
+
+
 def _with_command_text(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments with the command as one text: a list is what a shell was started with, or the words of one."""
     command = arguments.get("command")
@@ -111,4 +122,8 @@ def _ran(part: ToolPart, status: int | None, output: str) -> ToolPart:
     return replace(part, tool="bash", status="completed", output=output, error="", metadata=metadata)
 
 
-_READERS: Mapping[str, Callable[[ToolPart], ToolPart]] = {"claude-code": _claude_call, "codex": _codex_call}
+_READERS: Mapping[str, Callable[[ToolPart], ToolPart]] = {
+    "claude-code": _claude_call,
+    "codex": _codex_call,
+    "pi": _pi_call,
+}

@@ -62,7 +62,7 @@ class _SearchArguments(OperationArguments, frozen=True):
     sessionId: OldId = ""
     project: Annotated[AnyText, Meta(description="Only of this directory, or of one that has this in its path.")] = ""
     projectPath: Annotated[AnyText, Meta(description="The same as project.")] = ""
-    host: Annotated[AnyText, Meta(description="Only of this host (opencode, claude-code, codex, hudkit).")] = ""
+    host: Annotated[AnyText, Meta(description="Only of this host (opencode, claude-code, codex, pi, hudkit).")] = ""
     role: Annotated[
         Literal["user", "assistant", "tool", "reasoning", "summary", "host"] | None,
         Meta(description="Only of this role."),

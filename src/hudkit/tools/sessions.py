@@ -59,7 +59,7 @@ class _SessionsArguments(OperationArguments, frozen=True):
     skip: Annotated[int, Meta(ge=0, description="How many to pass over first.")] = 0
     project: Annotated[AnyText, Meta(description="Only of this directory, or of one that has this in its path.")] = ""
     projectPath: Annotated[AnyText, Meta(description="The same as project.")] = ""
-    host: Annotated[AnyText, Meta(description="Only of this host (opencode, claude-code, codex, hudkit).")] = ""
+    host: Annotated[AnyText, Meta(description="Only of this host (opencode, claude-code, codex, pi, hudkit).")] = ""
     all: Annotated[bool, Meta(description="Also those of subagents.")] = False
     tokens: Tokens = 2_000
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hudkit.transcripts.claude_code import open_claude
 from hudkit.transcripts.codex import open_codex
 from hudkit.transcripts.event_log_transcript import OwnTranscript
+from hudkit.transcripts.pi import open_pi
 from hudkit.transcripts.prompt_window import LlmCall, PromptBlock, llm_calls, prompt_blocks, window_at
 from hudkit.transcripts.transcript import (
     CompactionPart,
@@ -52,6 +53,7 @@ __all__ = [
     "llm_calls",
     "open_claude",
     "open_codex",
+    "open_pi",
     "prompt_blocks",
     "window_at",
 ]

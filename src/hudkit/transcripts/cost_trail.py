@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hudkit.transcripts import claude_code, codex
+from hudkit.transcripts import claude_code, codex, pi
 from hudkit.transcripts.claude_window import hook_texts
 from hudkit.transcripts.codex import record_body
 from hudkit.transcripts.codex_window import hook_text
@@ -32,11 +32,11 @@ class TrailCall(NamedTuple):
 
 
 class CostTrail:
-    """Follows the records of a session of Claude Code or Codex."""
+    """Follows the records of a session of Claude Code, Codex or pi."""
 
     def __init__(self, host: str) -> None:
         self.calls: list[TrailCall] = []
-        self._read = self._codex if host == codex.HOST else self._claude
+        self._read = {codex.HOST: self._codex, pi.HOST: self._pi}.get(host, self._claude)
         self._blocks: list[str] = []
         self._compacted = False
         self._response = self._model = ""
@@ -77,6 +77,13 @@ class CostTrail:
             self._codex_usage(data, object_field(payload, "usage"))
         elif kind == "event:token_count" and not self._has_records:
             self._codex_usage(data, object_field(object_field(payload, "info"), "last_token_usage"))
+
+    def _pi(self, data: Json) -> None:
+        role, message = pi.message_of(data)
+        if role == "assistant":
+            self._call(data, string_field(message, "model"), pi.reported_usage(object_field(message, "usage")))
+        elif string_field(data, "type") == "compaction":
+            self._compact(())
 
     def _codex_usage(self, data: Json, usage: Json) -> None:
         # Behind a compaction comes a count without a response, of zeros and an estimate.

@@ -14,6 +14,7 @@ import msgspec
 from hudkit.transcripts.codex import record_body
 from hudkit.transcripts.json_fields import Json, number_field, object_field, string_field
 from hudkit.transcripts.jsonl_transcript import JsonlRecord, open_regular, parse_timestamp, read_records
+from hudkit.transcripts.pi import message_of
 from hudkit.transcripts.transcript import CompactionPart, Message, SessionRow, TextPart
 from hudkit.transcripts.transcript_follower import dialect_of
 
@@ -49,7 +50,7 @@ class HistorySegment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_segments(row: SessionRow, path: Path) -> Iterator[HistorySegment]:
-    """Yield the segments of a file of Claude Code or Codex. Raises `OSError` where it cannot be read."""
+    """Yield the segments of a file of Claude Code, Codex or pi. Raises `OSError` where it cannot be read."""
     splitter = _Splitter(row)
     with open_regular(path) as file:
         for record in read_records(file, None, lambda *_: None):
@@ -130,6 +131,11 @@ class _Splitter:
             self._boundary = object_field(data, "compactMetadata")
         elif kind == "attachment" and self._open is not None and len(self._attached) < _MAX_ATTACHED:
             self._attached.append(_attached_text(data))
+        elif kind == "compaction":
+            self._used = number_field(data, "tokensBefore") or self._used
+        elif kind == "message" and message_of(data)[0] == "assistant":
+            usage = object_field(object_field(data, "message"), "usage")
+            self._used = number_field(usage, "totalTokens") or self._used
         elif kind == "event_msg":
             name, payload = record_body(data)
             usage = object_field(object_field(payload, "info"), "last_token_usage")

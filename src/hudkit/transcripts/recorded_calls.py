@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from hudkit.transcripts import claude_code, codex
+from hudkit.transcripts import claude_code, codex, pi
 from hudkit.transcripts.json_fields import number_field
 from hudkit.transcripts.jsonl_transcript import MAX_LINE_BYTES, open_regular, parse_timestamp
 from hudkit.transcripts.transcript import ReportedUsage
@@ -107,7 +107,7 @@ class CallReader:
         self.first = self.last = 0
         self.host_usd: float | None = None
         self.window: int | None = None
-        self._scan: _ClaudeScan | _CodexScan = _CodexScan(self) if host == codex.HOST else _ClaudeScan(self)
+        self._scan = _SCANS.get(host, _ClaudeScan)(self)
 
     def calls(self) -> Iterator[TranscriptCall]:
         """Yield the calls in order. Raises `OSError` where the file cannot be read."""
@@ -491,3 +491,71 @@ class _CodexScan:
         whole = self._newest
         self._newest = TranscriptCall(time, self._model, codex.reported_usage(usage), self._reader.compactions)
         return whole
+
+
+class _PiLine(msgspec.Struct):
+    type: object = ""
+    timestamp: object = None
+    message: dict[str, object] = {}
+    usage: dict[str, object] | None = None
+    provider: object = ""
+    model: object = ""
+
+
+_PI_LINE = msgspec.json.Decoder(_PiLine)
+
+_PI_KINDS = frozenset(
+    {
+        "session", "message", "model_change", "thinking_level_change", "usage", "compaction", "context_edit",
+        "branch_summary", "custom", "custom_message", "label", "session_info",
+    }
+)  # fmt: skip
+"""Kinds of entries that version 1.3 was seen to write, or that its documentation names."""
+
+
+class _PiScan:
+    def __init__(self, reader: CallReader) -> None:
+        self._reader = reader
+        self._model = ""
+
+    def take(self, line: bytes) -> TranscriptCall | None:
+        """Read a line; return the call that it tells of."""
+        record = _read_or_count(self._reader, line, _PI_LINE)
+        if record is None:
+            return None
+        if record.type not in _PI_KINDS:
+            self._reader.pass_over(str(record.type))
+            return None
+        time, role = self._reader.at(record.timestamp), record.message.get("role")
+        if record.type == "compaction":
+            call = self._call(record.usage, time, summary=True)
+            self._reader.compactions += 1
+            return call
+        if role == "user":
+            self._reader.prompts += 1
+        elif role == "assistant":
+            self._model = str(record.message.get("model") or self._model)
+            return self._call(record.message.get("usage"), time)
+        return None
+
+    def end(self) -> TranscriptCall | None:
+        """Return nothing: a call is told by its own line."""
+        return None
+
+    def _call(self, usage: object, time: int, *, summary: bool = False) -> TranscriptCall | None:
+        reported = pi.reported_usage(usage) if isinstance(usage, dict) else None
+        if reported is None or not isinstance(usage, dict) or not reported.prompt:
+            return None
+        cost = usage.get("cost")
+        total = cost.get("total") if isinstance(cost, dict) else None
+        if isinstance(total, int | float):
+            self._reader.host_usd = (self._reader.host_usd or 0.0) + total
+        return TranscriptCall(time, self._model, reported, self._reader.compactions, summary=summary)
+
+
+_SCANS: Mapping[str, type[_ClaudeScan] | type[_CodexScan] | type[_PiScan]] = {
+    claude_code.HOST: _ClaudeScan,
+    codex.HOST: _CodexScan,
+    pi.HOST: _PiScan,
+}
+"""Who reads the lines of which host's files."""

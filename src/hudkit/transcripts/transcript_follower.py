@@ -10,12 +10,12 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 import msgspec
 
 from hudkit.errors import ConfigError
-from hudkit.transcripts import claude_code, codex
+from hudkit.transcripts import claude_code, codex, pi
 from hudkit.transcripts.claude_window import ClaudeWindow
 from hudkit.transcripts.codex_window import CodexWindow
 from hudkit.transcripts.cost_trail import CostTrail, TrailCall
@@ -27,6 +27,7 @@ from hudkit.transcripts.jsonl_transcript import (
     open_regular,
     read_records,
 )
+from hudkit.transcripts.pi_window import PiWindow
 from hudkit.transcripts.transcript import Message, ReportedUsage, Todo
 
 
@@ -67,13 +68,16 @@ _log = logging.getLogger(__name__)
 _REMEMBERED_BYTES = 256
 """How much of what was read last is compared with the file before reading on."""
 
-_HOSTS: dict[str, tuple[JsonlDialect, type[ClaudeWindow] | type[CodexWindow]]] = {
+_Window: TypeAlias = ClaudeWindow | CodexWindow | PiWindow
+
+_HOSTS: dict[str, tuple[JsonlDialect, type[_Window]]] = {
     claude_code.HOST: (claude_code.DIALECT, ClaudeWindow),
     codex.HOST: (codex.DIALECT, CodexWindow),
+    pi.HOST: (pi.DIALECT, PiWindow),
 }
 
 
-def dialect_of(host: str) -> tuple[JsonlDialect, type[ClaudeWindow] | type[CodexWindow]]:
+def dialect_of(host: str) -> tuple[JsonlDialect, type[_Window]]:
     """Return how a host writes its transcripts, and what follows its window.
 
     Raises `ConfigError` for a host whose transcripts are not JSONL files.
@@ -114,7 +118,7 @@ class TranscriptFollower:
     def go_back_to(self, record: str) -> FollowedTranscript:
         """Return the transcript as it is for a host that goes on behind the record with this id, and has not said so
         in the file yet; as it was for hosts whose records have no ids."""
-        if isinstance(self._window, ClaudeWindow):
+        if not isinstance(self._window, CodexWindow):
             self._window.go_back_to(record)
         return self._followed()
 
@@ -125,7 +129,7 @@ class TranscriptFollower:
         self._reader: MessageReader | None = None
         self._shift = 0  # bytes of the files before
         self._todos: TodoReader = self._dialect.todos()
-        self._window: ClaudeWindow | CodexWindow = self._window_type()
+        self._window: _Window = self._window_type()
         self._trail = CostTrail(self._dialect.host)
 
     def _read_on(self, file: BinaryIO) -> None:

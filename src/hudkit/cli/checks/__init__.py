@@ -10,6 +10,7 @@ from hudkit.cli.checks.conflicting_plugins import CONFLICT_CHECKS
 from hudkit.cli.checks.environment import CheckEnvironment, read_environment
 from hudkit.cli.checks.fixes import apply_fixes
 from hudkit.cli.checks.host_checks import MCP_CHECKS, MODEL_CHECKS, OPENCODE_CHECKS
+from hudkit.cli.checks.pi_checks import PI_CHECKS
 from hudkit.cli.checks.report import report
 from hudkit.cli.checks.self_checks import SELF_CHECKS
 
@@ -22,6 +23,7 @@ CHECKS: tuple[CheckRow, ...] = (
     *CLAUDE_CODE_CHECKS,
     *CONFLICT_CHECKS,
     *CODEX_CHECKS,
+    *PI_CHECKS,
     *MCP_CHECKS,
     *MODEL_CHECKS,
 )

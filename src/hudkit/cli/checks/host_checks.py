@@ -150,7 +150,7 @@ def _hooks(here: CheckEnvironment) -> Diagnosis:
     baked_values = (
         None if isinstance(manifest, Diagnosis) else read_paths(read_start(Path(manifest.plugin), PLUGIN_BYTES) or "")
     )
-    missing = missing_hooks(baked_values[0].socket) if baked_values else ()
+    missing = missing_hooks(baked_values[0].socket, "opencode") if baked_values else ()
     if missing:
         lost = (
             "summaries are made without the HUD" if missing == _OF_SUMMARIES else "the HUD does not reach the agent"
@@ -160,10 +160,10 @@ def _hooks(here: CheckEnvironment) -> Diagnosis:
     return good("no hook is known to be missing")
 
 
-def missing_hooks(socket: str) -> tuple[str, ...]:
-    """Return the hooks that the plugin has waited for in vain; its note is beside the daemon's socket."""
+def missing_hooks(socket: str, host: str) -> tuple[str, ...]:
+    """Return the hooks that the plugin in a host has waited for in vain; its note is beside the daemon's socket."""
     try:
-        noted = json.loads(read_start(Path(f"{socket}.opencode.hooks"), PLUGIN_BYTES) or "{}")
+        noted = json.loads(read_start(Path(f"{socket}.{host}.hooks"), PLUGIN_BYTES) or "{}")
     except (ValueError, RecursionError):
         return ()
     names = noted.get("missing") if isinstance(noted, dict) else None
@@ -193,7 +193,7 @@ def _known(here: CheckEnvironment) -> PluginManifest | Diagnosis:
 def _is_elsewhere(here: CheckEnvironment) -> bool:
     """Whether hudkit is installed in another host, and not in OpenCode."""
     names = {path.stem for path in here.install.manifest.parent.glob("*.json")}
-    return "opencode" not in names and bool(names & {"claude-code", "codex", "mcp"})
+    return "opencode" not in names and bool(names & {"claude-code", "codex", "mcp", "pi"})
 
 
 def _elsewhere(here: CheckEnvironment, manifest: PluginManifest) -> list[Path]:

@@ -10,8 +10,8 @@ from hudkit.hosts.mcp import CLIENT_NAMES
 
 _DETAILS = """\
 `hudkit install mcp --client NAME` tells a client of the Model Context Protocol to start `hudkit mcp`, which gives its
-agent the tools `hud` and `memory`. OpenCode, Claude Code and Codex get more: `hudkit install opencode`, `hudkit
-install claude-code`, `hudkit install codex`.
+agent the tools `hud` and `memory`. OpenCode, Claude Code, Codex and pi get more: `hudkit install opencode`, `hudkit
+install claude-code`, `hudkit install codex`, `hudkit install pi`.
 
 `hudkit install claude-code` goes through `claude plugin`; with --statusline the line below Claude Code's prompt shows
 window, forecast, task and cache, below what a status line of yours prints.
@@ -29,6 +29,7 @@ HOSTS: Mapping[str, str] = {
     "codex": "Start Codex again.",
     "mcp": "The client reads its configuration when it starts.",
     "opencode": "OpenCode reads its configuration when it starts.",
+    "pi": "Start pi again, or type /reload in it.",
 }
 """Each host, and what is to be known after a change."""
 

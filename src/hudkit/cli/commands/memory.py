@@ -68,6 +68,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--claude", type=Path, metavar="DIR", help="Claude Code's projects folder, or one transcript")
     parser.add_argument("--codex", type=Path, metavar="DIR", help="Codex's sessions folder, or one transcript")
+    parser.add_argument("--pi", type=Path, metavar="DIR", help="pi's sessions folder, or one transcript")
     parser.add_argument("--index", type=Path, metavar="FILE", help="the search index (default: beside the log)")
     log_arguments(parser)
 

@@ -22,7 +22,11 @@ Of OpenCode: every call with the frame that it would have had, its cost in each 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=Path, nargs="?", metavar="FILE", help="~/.claude/projects, ~/.codex/sessions or opencode.db"
+        "file",
+        type=Path,
+        nargs="?",
+        metavar="FILE",
+        help="~/.claude/projects, ~/.codex/sessions, ~/.pi or opencode.db",
     )
     parser.add_argument("--session", metavar="ID", help="only the session with this id, or whose id contains it")
     parser.add_argument(

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import msgspec
 
 from hudkit.errors import ConfigError
-from hudkit.transcripts import claude_code, codex
+from hudkit.transcripts import claude_code, codex, pi
 from hudkit.transcripts.search.past_sessions import host_folders
 from hudkit.transcripts.transcript_follower import dialect_of
 
 SCHEMA = 1
 """Version of the report on histories; raised when a field changes its meaning or goes away."""
 
-HOST_NAMES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
+HOST_NAMES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode", "pi": "pi"}
 """How hosts are called in what people read."""
 
 _SNIFFED_FILES = 20
@@ -32,7 +32,7 @@ class HistoryFolder(NamedTuple):
 
 
 def find_history(path: Path) -> HistoryFolder | None:
-    """Return the history of Claude Code or Codex at a path, which may be a host's folder above it or one file.
+    """Return the history of Claude Code, Codex or pi at a path, which may be a host's folder above it or one file.
 
     `None` where it is none of these. Raises `ConfigError` where nothing is there.
     """
@@ -43,11 +43,11 @@ def find_history(path: Path) -> HistoryFolder | None:
     if path.is_file():
         host = _host_of_file(path)
         return HistoryFolder(host, path, (path,)) if host else None
-    for name in ("projects", "sessions"):
+    for name in ("projects", "sessions", "agent/sessions"):
         # The host's own folder was named: ~/.claude for ~/.claude/projects.
-        if path.name in (".claude", ".codex") and (path / name).is_dir():
+        if path.name in (".claude", ".codex", ".pi") and (path / name).is_dir():
             return find_history(path / name)
-    for host in (codex.HOST, claude_code.HOST):
+    for host in (codex.HOST, claude_code.HOST, pi.HOST):
         files = tuple(dialect_of(host)[0].files(path))
         hosts = {_host_of_file(file) for file in files[:_SNIFFED_FILES]} - {""}
         if host in hosts:
@@ -80,6 +80,8 @@ def _host_of_file(path: Path) -> str:
             record = msgspec.json.decode(line)
             if isinstance(record, dict) and isinstance(record.get("payload"), dict):
                 return codex.HOST
+            if isinstance(record, dict) and pi.is_header(record):
+                return pi.HOST
             if isinstance(record, dict) and {"sessionId", "leafUuid", "messageId"} & record.keys():
                 return claude_code.HOST
     return codex.HOST if path.name.startswith("rollout-") else ""

@@ -98,7 +98,8 @@ function beside(messages, transcript) {
 
 /** Tokens in use as the host last reported them; null where it has not, or not since the last compaction. */
 function usedTokens(messages) {
-  const finished = messages.filter(({ info }) => info.role === "assistant" && total(info.tokens) > 0);
+  const isWhole = ({ tokens, summary, error }) => total(tokens) > 0 || (summary === true && !error);
+  const finished = messages.filter(({ info }) => info.role === "assistant" && isWhole(info));
   const latest = finished.reduce((a, b) => (a && a.info.time.created > b.info.time.created ? a : b), null);
   return latest && latest.info.summary !== true ? total(latest.info.tokens) : null;
 }

@@ -14,7 +14,7 @@ const MAX_ANSWER = 1024 * 1024; // bytes; what is longer is not read
 const READY_MS = 1_500; // once, while the host itself starts
 const STARTING_MS = 50; // between two looks whether a daemon that was started is there
 const TOO_LONG = "an answer that is too long";
-const KEPT_ENV = /^(HOME|USER|LOGNAME|PATH|LANG|LC_.*|TZ|TMPDIR|XDG_.*|HUDKIT_.*|LD_LIBRARY_PATH|DYLD_.*)$/;
+const KEPT_ENV = /^(HOME|USER|LOGNAME|PATH|LANG|LC_.*|TZ|TMPDIR|XDG_.*|HUDKIT_.*|PI_CODING_AGENT_.*DIR|LD_LIBRARY_PATH|DYLD_.*)$/;
 
 let lastStart = -Infinity;
 let newest = null; // the process that was started last

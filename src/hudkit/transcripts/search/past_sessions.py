@@ -21,6 +21,7 @@ from hudkit.transcripts.claude_code import open_claude
 from hudkit.transcripts.codex import open_codex
 from hudkit.transcripts.named_files import SavedPlan, list_plans, read_plan
 from hudkit.transcripts.opencode_database import OpenCodeTranscript
+from hudkit.transcripts.pi import open_pi
 from hudkit.transcripts.search.index_database import IndexProgress, IndexWriter, nothing_read_yet
 from hudkit.transcripts.search.index_reader import IndexReader
 from hudkit.transcripts.search.passages import passages
@@ -54,20 +55,30 @@ def _codex_sessions(env: Mapping[str, str] = os.environ) -> Path:
     return (Path(named) if named else _home(env) / ".codex") / "sessions"
 
 
+def _pi_sessions(env: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder of pi's transcripts: where pi's variables say, else `sessions` below `~/.pi/agent`."""
+    if env.get("PI_CODING_AGENT_SESSION_DIR"):
+        return Path(env["PI_CODING_AGENT_SESSION_DIR"])
+    named = env.get("PI_CODING_AGENT_DIR")
+    return (Path(named) if named else _home(env) / ".pi" / "agent") / "sessions"
+
+
 def host_folders() -> tuple[tuple[str, Path], ...]:
     """Return where each host keeps its sessions, whether something is there or not."""
     return (
         ("opencode", _opencode_db()),
         ("claude-code", claude_projects()),
         ("codex", _codex_sessions()),
+        ("pi", _pi_sessions()),
     )
 
 
 def find_session_file(host: str, session: str) -> Path | None:
-    """Return the file of a session of Claude Code or Codex by its id, in its usual place; `None`: not there."""
+    """Return the file of a session of Claude Code, Codex or pi by its id, in its usual place; `None`: not there."""
     patterns = {
         "claude-code": (claude_projects(), (f"*/{escape(session)}.jsonl", f"*/*/subagents/{escape(session)}.jsonl")),
         "codex": (_codex_sessions(), (f"*/*/*/rollout-*{escape(session)}.jsonl",)),
+        "pi": (_pi_sessions(), (f"*/*_{escape(session)}.jsonl", f"*_{escape(session)}.jsonl")),
     }
     root, wanted = patterns.get(host, (Path(), ()))
     with suppress(OSError, ValueError):
@@ -360,6 +371,7 @@ def open_past_sessions(
     opencode: str | Path | None = None,
     claude: str | Path | None = None,
     codex: str | Path | None = None,
+    pi: str | Path | None = None,
     also: Sequence[TranscriptSource | Transcript] = (),
     eager: bool = True,
 ) -> PastSessions:
@@ -372,5 +384,6 @@ def open_past_sessions(
         TranscriptSource("opencode", Path(opencode or _opencode_db()), OpenCodeTranscript.open),
         TranscriptSource("claude-code", Path(claude or claude_projects()), open_claude),
         TranscriptSource("codex", Path(codex or _codex_sessions()), open_codex),
+        TranscriptSource("pi", Path(pi or _pi_sessions()), open_pi),
     )
     return PastSessions((*sources, *also), Path(index), Path(index).parent / "exports", eager=eager)
