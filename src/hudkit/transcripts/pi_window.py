@@ -16,7 +16,7 @@ from hudkit.transcripts.transcript import ReportedUsage
 from hudkit.transcripts.window_contents import WindowContents
 
 
-class _Entry(NamedTuple):
+class _TreeEntry(NamedTuple):
     """What is remembered of an entry; `first_kept` is filled for a compaction only."""
 
     id: str
@@ -30,7 +30,7 @@ class PiWindow:
     """Follows the entries of a session, each with the id of the message that it is."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, _TreeEntry] = {}
         self._leaf = ""
         self._model = self._title = self._name = ""
         self._responses = 0
@@ -42,7 +42,7 @@ class PiWindow:
         if not id or kind == "session" or id in self._entries:
             return
         role, body = message_of(data)
-        entry = _Entry(id, string_field(data, "parentId"), message)
+        entry = _TreeEntry(id, string_field(data, "parentId"), message)
         if kind == "compaction":
             entry = entry._replace(first_kept=string_field(data, "firstKeptEntryId") or id)
         elif kind == "session_info":
@@ -63,14 +63,15 @@ class PiWindow:
     def contents(self) -> WindowContents:
         """Return what is in the window now."""
         way = self._way()
-        at = max((n for n, entry in enumerate(way) if entry.first_kept), default=-1)
-        stays: list[_Entry] = []
-        if at >= 0:
-            first = next((n for n, entry in enumerate(way[:at]) if entry.id == way[at].first_kept), at)
-            stays = [entry for entry in way[first:at] if not entry.first_kept]
-        behind = way[at + 1 :]
+        boundary = max((n for n, entry in enumerate(way) if entry.first_kept), default=-1)
+        before, behind = way[: max(boundary, 0)], way[boundary + 1 :]
+        window = behind
+        if boundary >= 0:
+            compaction = way[boundary]
+            first = next((n for n, entry in enumerate(before) if entry.id == compaction.first_kept), boundary)
+            window = [compaction, *(entry for entry in before[first:] if not entry.first_kept), *behind]
         return WindowContents(
-            anchors=_messages([*way[at : at + 1], *stays, *behind] if at >= 0 else behind),
+            anchors=_messages(window),
             all_anchors=_messages(way),
             usage=next((entry.usage for entry in reversed(behind) if entry.usage is not None), None),
             model=self._model,
@@ -79,9 +80,9 @@ class PiWindow:
             title=self._name,
         )
 
-    def _way(self) -> list[_Entry]:
+    def _way(self) -> list[_TreeEntry]:
         """The entries from the root to the newest one."""
-        way: list[_Entry] = []
+        way: list[_TreeEntry] = []
         seen: set[str] = set()
         entry = self._entries.get(self._leaf)
         while entry is not None and entry.id not in seen:  # a damaged file may name itself
@@ -91,7 +92,7 @@ class PiWindow:
         return way[::-1]
 
 
-def _messages(entries: list[_Entry]) -> tuple[str, ...]:
+def _messages(entries: list[_TreeEntry]) -> tuple[str, ...]:
     """The ids of the messages of entries; a compaction is two."""
     ids: list[str] = []
     for entry in entries:

@@ -38,7 +38,6 @@ class Talk:
 class TestPi(HostConformance):
     host = "pi"
     marks: ClassVar[dict[str, tuple[str, ...]]] = {**KIND_MARKS, "compaction": (SUMMARIZER,)}
-    most_cost = ((7, 1.05), (20, 1.03))
     turns = HOST_DAYS.rounds
     settings = ""
     tools_ms: int | None = None
