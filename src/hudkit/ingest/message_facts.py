@@ -27,6 +27,7 @@ from hudkit.ingest.extraction import (
     KnownStatements,
     count_tests,
     extract,
+    find_closed_files,
     find_commits,
     is_plan_file,
     plan_points,
@@ -55,6 +56,7 @@ from hudkit.log.payloads import (
     DecisionRemove,
     ErrorEncountered,
     ErrorResolved,
+    FileClose,
     FileEdit,
     FileOpen,
     NoteAdd,
@@ -90,6 +92,8 @@ _MAX_BRANCH = 60
 _RECENT_MESSAGES = 8  # a host still writes to these; what was read of an older one need not be remembered
 _MAX_OPEN_ERRORS = 200  # that are followed, oldest out first
 _MAX_PLANS = 5
+_MAX_EDITED = 60
+"""Edited files, the newest ones, that words may close."""
 _PLACEHOLDER_TITLE = re.compile(r"^(?:New session|Child session) - \d{4}-\d\d-\d\dT")
 _MODEL_ERROR = "model"
 """The key of the error of a model call: there is one at a time, and the next response settles it."""
@@ -126,6 +130,8 @@ class KnownFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     """For the newest messages (by id), which of their parts were read."""
     statements: KnownStatements = KnownStatements()
     plans: tuple[PlanSync, ...] = ()
+    edited: tuple[str, ...] = ()
+    """Paths of files that calls changed, the newest last: words may say that one is closed."""
 
 
 NO_FACTS = KnownFacts()
@@ -274,6 +280,9 @@ def _tell_statements(step: _Step, message: Message, speaker: Origin, *, by_agent
     for key, payload in payloads:
         step.tell(speaker, payload, _end_of(message), key)
     step.remember(statements=statements)
+    for path in find_closed_files(text, step.facts.edited):
+        step.tell(speaker, FileClose(path), _end_of(message), path)
+        step.remember(edited=tuple(other for other in step.facts.edited if other != path))
 
 
 # -- what a message says in plain words: the request, rules, rules taken back, decisions ----------------------------
@@ -412,6 +421,8 @@ def _tell_call(step: _Step, call: FinishedCall, edited: tuple[str, ...], directo
             step.tell(Origin.TOOL, FileOpen(path, by_call=call.id, part=call.part), call.ended)
         for changed in edited:
             step.tell(Origin.TOOL, FileEdit(changed), call.ended)
+        others = [path for path in step.facts.edited if path not in edited]
+        step.remember(edited=(*others, *edited)[-_MAX_EDITED:])
         if call.kind == "todos":
             _tell_todos(step, parse_todos(call.todos), Origin.TOOL, call.ended)
         if call.child_session:

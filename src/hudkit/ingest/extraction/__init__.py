@@ -1,6 +1,7 @@
 """What plain words and outputs say: rules, preferences, decisions, facts; test results, commits and plan files."""
 
 from hudkit.ingest.extraction.extractor import Ended, Extracted, KnownStatements, extract
+from hudkit.ingest.extraction.reversals import find_closed_files
 from hudkit.ingest.extraction.tool_outputs import (
     count_tests,
     find_commits,
@@ -15,6 +16,7 @@ __all__ = [
     "KnownStatements",
     "count_tests",
     "extract",
+    "find_closed_files",
     "find_commits",
     "is_plan_file",
     "plan_points",

@@ -9,12 +9,12 @@ For example, with the rule `never push to main` standing, the user's message "Yo
 tabs. Let's go with Redis." takes that rule back, states `Always use tabs`, and announces `Let's go with Redis`.
 """
 
-# ruff: noqa: E501, ISC004 (a table of patterns is read by its rows)
+# ruff: noqa: E501 (a table of patterns is read by its rows)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -39,8 +39,18 @@ from hudkit.ingest.extraction.decisions import (
 from hudkit.ingest.extraction.dialogue import Answer, Offer, find_answer, find_offer
 from hudkit.ingest.extraction.hedging import is_question, is_supposition
 from hudkit.ingest.extraction.imperatives import StatedRule, announces_rules, find_rules
+from hudkit.ingest.extraction.lexicon import with_rival
 from hudkit.ingest.extraction.preferences import find_preferences
-from hudkit.ingest.extraction.prose import Sentence, normalized_text, overlap, split_sentences, subject_stems
+from hudkit.ingest.extraction.prose import Sentence, normalized_text, split_sentences, subject_stems
+from hudkit.ingest.extraction.reversals import (
+    Ending,
+    allowed_after_all,
+    find_endings,
+    find_withdrawals,
+    finished_by,
+    turns_back,
+    withdrawn_by,
+)
 from hudkit.ingest.extraction.stated_facts import find_facts
 from hudkit.ingest.extraction.values import find_values, with_value
 
@@ -72,6 +82,8 @@ class KnownStatements(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the agent's last message left to the user."""
     latest: tuple[tuple[str, str], ...] = ()
     """Section and text of what the user's last statement of anything stated: a correction without a name is of it."""
+    age: int = 0
+    """Messages of the user's since then."""
 
     def statements(self) -> tuple[Statement, ...]:
         """Return all that stands, with the section of each."""
@@ -131,6 +143,7 @@ def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tup
     step = _Extraction(sentences, standing)
     step.decide(sentences, by_agent=True)
     decided = [Statement("decisions", text) for text in standing.decisions]
+    step.hear_endings(by_agent=True)
     for sentence in sentences[-_MAX_COMPARED:]:
         if not step.has_ended(sentence) and _OWN_REVERSAL.search(sentence.bare):
             step.doubt(sentence, decided)
@@ -153,6 +166,9 @@ def _of_user(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tupl
     step.hear_objections()
     step.hear_updates()
     step.hear_corrections()
+    step.hear_endings()
+    step.hear_rivals()
+    step.hear_turns()
     for index, sentence in enumerate(sentences):
         if index not in step.used and not step.has_ended(sentence) and not step.is_rule(sentence):
             step.doubt(sentence, step.others)
@@ -223,7 +239,7 @@ class _Extraction:
         """End the rules that sentences take back by name."""
         left = [sentence for _, sentence in self._unread()]
         indices = [index for index, _ in self._unread()]
-        for rule, place in _find_withdrawals(left, self.standing.rules):
+        for rule, place in find_withdrawals(left, self.standing.rules):
             self._withdrawn.append(rule)
             self.used.add(indices[place])
 
@@ -234,7 +250,7 @@ class _Extraction:
         for index, sentence in self._unread():
             if _line(sentence) in stated_lines:
                 continue
-            for text in _withdrawn(sentence, [statement.text for statement in others]):
+            for text in withdrawn_by(sentence, [statement.text for statement in others]):
                 self._end(next(statement for statement in others if statement.text == text), sentence)
                 self.used.add(index)
 
@@ -396,6 +412,98 @@ class _Extraction:
                 self._replace(latest[0], reversal["new"].strip(" .!"), sentence)
                 self.used.add(index)
 
+    def hear_endings(self, *, by_agent: bool = False) -> None:
+        """End what a sentence says is over, dropped, allowed or turned down; take up what stands in its place."""
+        first = max(len(self.sentences) - _MAX_COMPARED, 0)
+        for index, sentence in enumerate(self.sentences[first:], first):
+            if self.has_ended(sentence) or is_question(sentence) or is_supposition(sentence.bare):
+                continue
+            standing = self._standing_now()
+            if by_agent:
+                standing = [statement for statement in standing if statement.section == "decisions"]
+            line = _line(sentence)
+            for ending in find_endings(line, standing, chosen_anew=self._is_chosen_anew(index), by_agent=by_agent):
+                self._end_by(ending, index, sentence, by_agent=by_agent)
+            if by_agent or self.has_ended(sentence):
+                continue
+            done = finished_by(line, standing)
+            if done is not None:
+                self._end(done, sentence, doubt=done.section != "notes")
+            elif (allowed := allowed_after_all(line, standing)) is not None:
+                self._end_by(allowed, index, sentence, by_agent=False)
+
+    def _end_by(self, ending: Ending, index: int, sentence: Sentence, *, by_agent: bool) -> None:
+        if ending.suspended:
+            self._end(ending.statement, sentence, doubt=True, suspended=True)
+            self.used.add(index)
+            return
+        if not by_agent and ending.statement.section != "notes":
+            replacement = self._replacement(index, ending.behind)
+            if replacement:
+                self._replace(ending.statement, replacement, sentence)
+                return
+        self._end(ending.statement, sentence, doubt=ending.doubt)
+
+    def _replacement(self, index: int, behind: str) -> str:
+        """What a sentence, or the one behind it, puts in the place of what it ends; empty where it states nothing new."""
+        following = self.sentences[index + 1] if index + 1 < len(self.sentences) else None
+        if self._is_said(self.sentences[index]):
+            return ""
+        for text, sentence in ((behind, self.sentences[index]), (_line(following) if following else "", following)):
+            if sentence is None or self._is_said(sentence) or is_question(sentence):
+                continue
+            choice = _TAKES_PLACE.match(text.strip(" .!"))
+            if choice is not None and len(text.split()) <= _MAX_TURN:
+                return choice["new"].strip()
+        return ""
+
+    def _is_chosen_anew(self, index: int) -> bool:
+        """Whether something takes the place of what the sentence at `index` turns down."""
+        if self._decisions or self._rules or self._preferences:
+            return True
+        sentence = self.sentences[index]
+        rest = re.split(r"[,;:–—-] |\b(?:so|and|but) ", _line(sentence))[1:]
+        following = [_line(other) for other in self.sentences[index + 1 : index + 2]]
+        return any(_TAKES_PLACE.match(text.strip(" .!")) for text in (*rest, *following))
+
+    def hear_rivals(self) -> None:
+        """Change what stands by one word where a short sentence has a rival of that: "back to English, please"."""
+        for index, sentence in self._unread():
+            line = _line(sentence)
+            if self.has_ended(sentence) or not _may_correct(sentence):
+                continue
+            states = self._is_said(sentence)
+            for statement in reversed(self._standing_now()):
+                changed = with_rival(statement.text, line)
+                if not changed or not (_TURNS_WEAKLY.search(line) or len(line.split()) <= _MAX_FRAGMENT):
+                    continue
+                rest, theirs = about(line), about(statement.text)
+                is_latest = (statement.section, statement.text) in self.standing.latest
+                if not is_latest and not rest & theirs and statement.section != "preferences":
+                    continue
+                if states:
+                    self._end(statement, sentence)
+                else:
+                    self._replace(statement, changed, sentence)
+                    self.used.add(index)
+                break
+
+    def hear_turns(self) -> None:
+        """Where somebody turns from what he said and names nothing of it, what he stated just before may be over."""
+        turns = [sentence for sentence in self.sentences if not is_question(sentence) and turns_back(_line(sentence))]
+        if not turns or any(self.has_ended(sentence) for sentence in self.sentences):
+            return
+        message = about(" ".join(map(_line, self.sentences)))
+        standing = self._standing_now()
+        shared = [statement for statement in standing if message & about(statement.text)]
+        if not shared and self.standing.age <= _RECENT_MESSAGES:
+            shared = [
+                statement for statement in standing if (statement.section, statement.text) in self.standing.latest
+            ]
+        if shared:
+            nearest = max(shared, key=lambda statement: len(message & about(statement.text)))
+            self._end(nearest, turns[0], doubt=True)
+
     def _standing_now(self) -> list[Statement]:
         gone = {(ended.section, ended.text) for ended in self._ended if not ended.doubt}
         gone |= {("constraints", text) for text in self._withdrawn}
@@ -456,6 +564,7 @@ class _Extraction:
             alternatives=self._alternatives,
             offer=offer,
             latest=self._latest(),
+            age=0 if self._latest() is not self.standing.latest else self.standing.age + 1,
         )
         extracted = Extracted(
             tuple(self._withdrawn),
@@ -483,6 +592,19 @@ class _Extraction:
     def _end(self, statement: Statement, sentence: Sentence, *, doubt: bool = False, suspended: bool = False) -> None:
         self._ended.append(Ended(statement.section, statement.text, _line(sentence), doubt, suspended))
 
+
+_MAX_FRAGMENT = 4
+"""Words of a sentence without a verb that gives another choice."""
+
+_TURNS_WEAKLY = re.compile(
+    r"(?i)\b(?:actually|instead|rather|back to|from (?:now|here)(?: on)?|in (?:the )?future|again|any ?more|no longer|better|best|switch\w*|mov\w+|changed?|now|please|convinced|turned out|after all|put it|would be|let's|use|hates?|too|only|just|will do|as of)\b"
+)
+"""Words by which a choice takes the place of another one of its kind."""
+
+_TAKES_PLACE = re.compile(
+    r"(?i)^(?:(?:so|then|and|but|therefore|now|instead|please|rather|better|ok(?:ay)?)[,.:]? )*(?P<new>(?:(?:let['’]?s|we(?:['’](?:ll|re)| will| are| should| can| have to| need to|['’]ll have to)?|i(?:['’](?:ll|m|d)| will| am)?) (?:go(?:ing)? (?:with|for|back to|to)|use|using|take|do|try|stick (?:with|to)|keep|switch(?:ing)? to|move|put|make|have to|rather|\w+ing)\b.+|(?:use|take|put|make|switch|go|call|name|keep|write|send|move|try|pick|do|book|choose) .+|(?!(?:i|we|you|it|he|she|they|that|this|there|what|why|how|thanks?|sorry|please|can|could|yes|no|and|but|which|because|since|who|ok|okay)\b)[\w+#.'’/-]+(?: [\w+#.'’/-]+){0,2}(?: instead| then| please| is (?:enough|fine|better)| will do)?))$"
+)
+"""What is put in the place of something else: an order, a choice, or a bare name."""
 
 _MAX_NAME = 3
 """Words of a name that takes the place of another within a statement."""
@@ -599,181 +721,3 @@ def _same_rule(first: str, second: str) -> bool:
         return True
     stems = subject_stems(first)
     return len(stems) > 2 and stems == subject_stems(second)  # two words alone make many rules
-
-
-# -- rules that are taken back ---------------------------------------------------------------------------------
-# A sentence that fits a row of the table names a subject ("you may push to main now": push, main). Of the rules that
-# stand, the one that shares most of that subject's words is taken back, where the share is large enough for the row.
-
-_RULE = r"(?:rules?|constraints?|restrictions?|requirements?|ban|freeze|limits?|limitations?|conditions?|regel)"
-_WITHDRAW = r"(?:forget|drop|scrap|scratch|ignore|disregard|cancel|lift|remove|revoke|waive|never mind|vergiss)"
-
-_WITHDRAWALS: tuple[tuple[str, float], ...] = (
-    (r"\b(?:forget|scrap|scratch) (?:about )?(?:the |my )(?P<of>[^,;]+?)(?:$|[,;])", 0.6),
-    (r"\bdrop (?:the |my )(?P<of2>[^,;]+?)(?:$|[,;])", 0.6),
-    (
-        r"^(?P<of>[^,;]+?) (?:is|are) no longer (?:a |an |any )?(?:rule|constraint|requirement|problem|concern|issue|must|forbidden|off|necessary|needed|required|relevant|valid|in force|true)",
-        0.4,
-    ),
-    (r"\bno need (?:to|for) (?P<of>[^,;]+?) (?:any ?more|any longer|now)", 0.5),
-    (r"\b(?:i take back|taking back) (?P<of>[^,;]+)", 0.5),
-    (r"\bgo ahead and (?P<of>[^,;]+)", 0.6),
-    (r"\b(?P<of>[^,;:]+)\? (?:forget|drop|scrap) (?:it|that)\b", 0.5),
-    (r"\b(?:now|so) (?:you|we) (?:may|can) (?P<of>[^,;:]+?)(?: too| as well| again)?$", 0.5),
-    (
-        r"^(?P<of>[^,;]+?) (?:is|are) (?:fine|ok|okay|allowed|permitted|welcome)(?: \w+ \w+ \w+)?,? (?:too|as well|also)$",
-        0.5,
-    ),
-    (r"\b(?:forget|scratch|scrap) (?:about )?(?:the )?(?P<of>[^,;]+?) (?:thing|rule|idea|business|part)\b", 0.5),
-    (rf"\babout (?P<of>[^:,;]+)[:,] (?:please )?{_WITHDRAW} (?:that|it|this|them)\b(?! {_RULE} for)", 0.5),
-    (
-        rf"\b{_RULE} (?:of|on|about|for|that|against) (?P<of>[^\s,;:][^,;:]*?) (?:no longer|does(?: not|n't)|is (?:now )?(?:over|lifted|gone"
-        r"|void|off|obsolete|dropped|history|withdrawn|cancelled|suspended)|has been (?:lifted|dropped|withdrawn))",
-        0.3,
-    ),
-    (
-        rf"\b{_WITHDRAW} (?:the |that |my |this )?{_RULE}(?: (?:about|on|against|of|regarding|concerning|that|with|über)) (?P<of>.+)",
-        0.3,
-    ),
-    (rf"\b{_WITHDRAW} (?:the |that |my |this )(?P<of>[^,;]+?) {_RULE}(?! for\b)\b", 0.3),
-    (
-        rf"\b{_WITHDRAW} (?:what (?:i|we) (?:said|wrote|asked)|everything|all) (?:about|on|regarding|concerning) (?P<of>[^,;]+)",
-        0.3,
-    ),
-    (rf"\b{_WITHDRAW} about (?P<of>[^,;]+)", 0.5),
-    (
-        r"\bforget (?!to\b|that\b|it\b|this\b)(?:the |my )?(?P<of>[^,;]+?) (?:altogether|again|completely|entirely|now)\b",
-        0.5,
-    ),
-    (
-        rf"(?:\bthe )?(?P<of>[^\s,;:][^,;:]*?) {_RULE} (?:no longer|does(?: not|n't)|is (?:now )?(?:over|lifted|gone|void|off|obsolete|dropped"
-        r"|history|withdrawn|cancelled|suspended)|has been (?:lifted|dropped|withdrawn))",
-        0.3,
-    ),
-    (r"\b(?:you|we|i) (?:may|can) (?:now|again) (?P<of>[^;]+)", 0.5),
-    (
-        r"\b(?:it(?:'s| is)|you(?:'re| are)|we(?:'re| are)) (?:now |again |also )*(?:allowed|permitted|free|ok(?:ay)?|fine|possible|welcome|at liberty|cleared|authori[sz]ed)(?: again| now)?(?: to| for you to| if you) (?P<of>[^;,]+)",
-        0.5,
-    ),
-    (
-        r"(?:^|[,:;] )(?P<of>[^,;:]+?) (?:may|can) (?:now |again )?be \w+(?: \w+){0,3}? (?:now|again|after all)\b",
-        0.5,
-    ),
-    (
-        r"(?:^|[,:;] )(?:(?:and|so|ok|okay|also|kk),? )*(?:about |as for )?(?:the |that |your |my )?(?P<of>[^,;:]+?)(?: (?:rule|thing|ban|freeze|limit|restriction|business|bit|part|stuff))?[:,]? (?:it |that |this )?(?:no longer|does(?:n't| not)|do(?:n't| not)|isn't|is not|is no longer|aren't|are not) (?:appl(?:y|ies)|matters?|holds?|count|relevant|needed|necessary|an issue|a problem|required|in force|valid|true|a thing)(?: any ?more| any longer| now)?\b",
-        0.5,
-    ),
-    (
-        r"\b(?:changed|change|changes) (?:my|our|her|his|their) minds?(?: on| about)?[:,] (?:the )?(?P<of>[^,;:]+?) (?:is|are) (?:\w+ )?(?:fine|ok(?:ay)?|allowed|all right|permitted|welcome)\b",
-        0.4,
-    ),
-    (
-        r"\b(?:needn't|need not|don't have to|do not have to|don't need to) (?P<of>[^,;]+?) any ?(?:more|longer)\b",
-        0.4,
-    ),
-    (r"(?:^|[,;:] )(?:and |so |but |then )*(?P<of>[^,;:]+? (?:may|can) [^,;:]+?) (?:again|after all)\b", 0.5),
-    (
-        rf"^(?P<of>.+?)[,:;] (?:so |and |but )*(?:that|this|the) {_RULE} (?:is|has been|was|no longer|does(?:n't| not)) (?:now )?(?:off|lifted|gone|over|history|void|moot|dropped|obsolete|appl\w+|hold\w*|withdrawn|dead)\b",
-        0.5,
-    ),
-    (r"(?:^|[,;:] )(?:and |so |but |then |now )*(?:you|we) (?:may|can) (?:now )?(?P<of2>[^,;:]+)$", 0.6),
-    (
-        r"(?:^|[,;:] )(?:and |so |but |then |now )*(?P<of2>[^,;:]+? (?:may|can) (?:be )?\w+(?: \w+){0,3}?)(?: now)?(?: \([^()]*\))?$",
-        0.6,
-    ),
-    (
-        r"(?:^|[,;:] )(?:and |so |but |then |now )*(?:the |our |my )?(?P<of>[^,;:]+?) (?:is|are) (?:free|open|available|unlocked|released|fair game|up for grabs) (?:again|now)\b",
-        0.5,
-    ),
-    (
-        r"^(?:it's |it is )?(?:now )?(?:ok(?:ay)?|fine|allowed|permitted) to (?P<of2>[^,;:]+?)(?: from now on| again| now)?(?:$|,)",
-        0.6,
-    ),
-    (
-        rf"\b(?:lifted|waived|relaxed|revoked|withdrawn|withdrew|dropped|cancell?ed|removed|suspended) (?:the |that |our |their |this )?(?P<of>[^,;:]+?) {_RULE}\b",
-        0.4,
-    ),
-    (r"\b(?P<of>[^,;:]+?) (?:is|are) all right (?:again|now|after all)\b", 0.5),
-    (
-        r"\b(?:the |our |my |your )?(?P<of>[^,;:]+?) (?:rule|ban|freeze|restriction|limit|embargo|moratorium) (?:is|are|was|has been|have been|got) (?:now |just |finally )?(?:over|lifted|gone|off|dropped|relaxed|removed|ended|history|cancelled|canceled|waived|revoked|withdrawn)\b",
-        0.4,
-    ),
-    (
-        r"\b(?:i|we) (?:now |hereby )?(?:lift|waive|relax|revoke|withdraw|drop|retract|cancel) (?:the |my |our )?(?P<of>[^,;]+)",
-        0.5,
-    ),
-    (
-        r"\b(?:i|we)(?:'m| am|'re| are) (?:now )?(?:fine|ok(?:ay)?|good) with (?P<of>[^,;]+?) (?:now|again|after all)\b",
-        0.5,
-    ),
-    (r"\b(?:you|we|i) (?:may|can) (?P<of>[^;]+?) (?:now|again|after all)\b", 0.5),
-    (r"\b(?:you|we)(?: are|'re) (?:now |again )?allowed to (?P<of>[^;]+)", 0.5),
-    (r"\bfeel free to (?P<of>[^;]+?) (?:now|again|after all)\b", 0.5),
-    (
-        r"(?:^|[,:] )(?:(?:and|so|ok|okay|also),? )*(?P<of>[^,;]+?) (?:is|are) (?:now |again )?(?:ok|okay|fine|allowed|permitted|welcome|possible|free|open|back|available|fair game|unlocked|released)(?: to \w+)?"
-        r" (?:now|again|after all)",
-        0.5,
-    ),
-    (
-        r"(?:^|[,:] )(?:(?:and|so|ok|okay|also),? )*(?P<of>[^,;]+?) (?:is|are) (?:now|again) (?:ok|okay|fine|allowed|permitted)",
-        0.5,
-    ),
-    (r"^(?P<of>[^,;]+?) (?:may|can) be \w+(?: \w+){0,3} (?:now|again)", 0.5),
-    (
-        r"\b(?:no longer (?:need|have|has|needs) to|(?:don't|do not|doesn't) (?:need|have) to|need not|needn't) (?P<of>[^;]+?)"
-        r"(?: (?:any ?more|any longer|now))",
-        0.5,
-    ),
-    (r"\bno longer (?:need|have|has|needs) to (?P<of>[^;]+)", 0.5),
-    (r"\b(?:you|we) no longer (?:need|require) (?P<of>[^;]+)", 0.5),
-    (r"^(?P<of>[^,;]+?) (?:no longer|not) (?:appl(?:y|ies)|hold|holds|matters?)\b", 0.5),
-)
-"""How a rule is taken back, and the share of the named subject that the rule must have in common with it. A group
-`of` names the subject; where it is `of2`, the words say little, and two of them must be in the rule."""
-
-_MAX_WITHDRAWAL = 240
-"""Characters of a sentence that takes something back: a longer one tells a story."""
-
-_LAST_RULE = re.compile(rf"(?i)\b{_WITHDRAW} (?:that|this|the last|my last) {_RULE}\s*(?:[,.!]|$|again|altogether)")
-
-
-def _find_withdrawals(sentences: Sequence[Sentence], rules: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """Return which of the standing rules these sentences take back, each with the index of the sentence."""
-    standing = list(rules)
-    withdrawals = []
-    for index, sentence in enumerate(sentences):
-        for rule in _withdrawn(sentence, standing):
-            standing.remove(rule)
-            withdrawals.append((rule, index))
-    return tuple(withdrawals)
-
-
-def _withdrawn(sentence: Sentence, rules: Sequence[str]) -> Iterator[str]:
-    if not rules or len(sentence.text) > _MAX_WITHDRAWAL or is_question(sentence) or is_supposition(sentence.bare):
-        return
-    for pattern, min_share in _patterns():
-        match = pattern.search(sentence.text.rstrip(".! "))
-        groups = match.groupdict() if match else {}
-        subject = groups.get("of") or groups.get("of2") or ""
-        if re.match(r"(?i)(?:that|this|the)?\s*$", subject):
-            continue
-        rule = _nearest(subject, rules, min_share, min_words=2 if "of2" in groups else 1)
-        if rule is not None:
-            yield rule
-            return
-    if _LAST_RULE.search(sentence.text):
-        yield rules[-1]
-
-
-@cache  # compiled when a first rule stands, not when the package is imported
-def _patterns() -> tuple[tuple[re.Pattern[str], float], ...]:
-    return tuple((re.compile(pattern, re.IGNORECASE), min_share) for pattern, min_share in _WITHDRAWALS)
-
-
-def _nearest(subject: str, rules: Sequence[str], min_share: float, *, min_words: int) -> str | None:
-    """The rule that is about a subject; the newer one of two."""
-    wanted = subject_stems(subject)
-    stems = [subject_stems(rule) for rule in rules]
-    scores = [(overlap(wanted, words), len(wanted & words), index) for index, words in enumerate(stems)]
-    share, common_words, nearest = max(scores, default=(0.0, 0, 0))
-    return rules[nearest] if share >= min_share and common_words >= min_words else None

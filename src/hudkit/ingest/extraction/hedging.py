@@ -17,7 +17,7 @@ def _any_of(*parts: str) -> re.Pattern[str]:
 
 
 _ASKS = _any_of(
-    r"^(?:and |but |so |or |ok(?:ay)?,? |hm+,? |by the way,? |then )*(?:why|what(?! matters| counts| i (?:want|need|care))|how(?! we work)|when(?!ever| \w+ing\b| (?:you|we|in|a|an|the)\b)|where|who|whose|which|did|does|do"
+    r"^(?:and |but |so |or |ok(?:ay)?,? |hm+,? |by the way,? |then )*(?:why|what(?! matters| counts| i (?:want|need|care)| (?:i|we) (?:\w+ )?(?:said|noted|decided|agreed|wrote|settled)\b)|how(?! we work)|when(?!ever| \w+ing\b| (?:you|we|in|a|an|the)\b)|where|who|whose|which|did|does|do"
     r" (?:you|we|i|they)|is (?:it|that|this|there)|are (?:you|we|there|they)|should|shouldn't|could|can (?:we|i|you|it)"
     r"|would|shall|will (?:you|it|we)|have (?:you|we)|has|isn't|aren't|don't (?:you|we) (?:think|have)|doesn't"
     r"|warum|wieso|wie|was|wann|sollen wir|sollten wir|können wir)\b(?! if\b)"
