@@ -95,6 +95,16 @@ def conversations_path(log: Path) -> Path:
     return log.absolute().with_name(f"{log.stem}.conversations.db")
 
 
+def gateway_path(log: Path) -> Path:
+    """Return where gateways keep which conversations they know: `hudkit.gateway.db` beside `hudkit.db`."""
+    return log.absolute().with_name(f"{log.stem}.gateway.db")
+
+
+def gateway_switch() -> Path:
+    """Return the file whose being there turns the HUD of all gateways off."""
+    return data_directory() / "gateway-off"
+
+
 def spare_name(socket: Path) -> str:
     """Return the name of the socket, in the user's directory among the temporary files, that is used where one cannot
     be made at `socket`: its path is too long, or the home is read-only."""
@@ -184,6 +194,9 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("log", "hudkit.search.db*", "passages of transcripts, for search", "removed"),
     OwnFile("log", "hudkit.conversations.db", "what was said in programs, as frameworks hand it over", "removed"),
     OwnFile("log", "hudkit.conversations.db-*", "what SQLite keeps beside it", "removed"),
+    OwnFile("log", "hudkit.gateway.db", "which conversations gateways know; calls of the HUD's tools there", "named"),
+    OwnFile("log", "hudkit.gateway.db-*", "what SQLite keeps beside it", "named"),
+    OwnFile("data", "gateway-off", "nothing: while it is there, gateways only relay", "none"),
     OwnFile("log", "exports/*.json", "sessions that were exported", "removed"),
     OwnFile("log", "exports/*.md", "transcripts that were exported", "removed"),
     OwnFile("log", "exports/.*", "an export that was cut off", "named"),
@@ -241,6 +254,7 @@ def own_files(data: Path, log: Path) -> Iterator[tuple[OwnFile, Path]]:
             names = {
                 "hudkit.search.db": index_path(log).name,
                 "hudkit.conversations.db": conversations_path(log).name,
+                "hudkit.gateway.db": gateway_path(log).name,
                 "hudkit.db": log.name,
             }
             stands_for = next((name for name in names if pattern.startswith(name)), "")

@@ -448,6 +448,8 @@ def command_lines(stored: Path) -> list[tuple[str, ...]]:
         ("review", "ses_orchard", "--keep", "c1", "--for-me", "c2", *db),
         ("review", "--always"),
         ("review", "--forget", "o", *db),
+        ("gateway", "receipts", *db),
+        ("gateway", "on"),
         ("config", "show"),
         ("config", "check"),
         ("project", *db),

@@ -52,6 +52,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "redact": "remove a secret from the log, physically",
     },
     "service": {
+        "gateway": "relay between a client with a base URL and its provider, with the HUD in the calls",
         "mcp": "serve the HUD's tools to any MCP client, over standard input and output or HTTP",
         "hook": "answer a hook of a host; hosts start it themselves",
         "statusline": "the line below Claude Code's prompt",
