@@ -309,6 +309,10 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "refused, then the turn ends"
         ),
     ] = 3
+    answer_attempts: Annotated[
+        Annotated[int, Meta(ge=1, le=100)],
+        Meta(description="answers that are not of the type that was asked for, after which the turn ends"),
+    ] = 3
     subagent_depth: Annotated[
         Annotated[int, Meta(ge=0, le=8)],
         Meta(description="how deep sub-agents may start others; 1: they start none themselves, 0: there are none"),

@@ -41,6 +41,7 @@ LOOP = {
     "most_delay": "session.max_retry_seconds",
     "steps": "session.max_steps",
     "repeats": "session.identical_calls",
+    "answer_attempts": "session.answer_attempts",
     "depth": "session.subagent_depth",
     "parallel": "session.parallel_calls",
     "prompt_cost": "session.prompt_cost",

@@ -16,7 +16,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -168,13 +168,14 @@ class PluginFailed(AgentEvent, frozen=True, tag="plugin-failed"):
 
 
 EndReason: TypeAlias = Literal[
-    "done", "cancelled", "steps", "limit", "repeats", "window", "length", "refusal", "stopped", "error"
+    "done", "cancelled", "steps", "limit", "repeats", "window", "length", "refusal", "answer", "stopped", "error"
 ]
 """Why a turn is over.
 
 `done`: the model had nothing more to do. `steps`, `length`: a limit of calls, or of the answer's length. `limit`: one
 of cost or tokens. `repeats`: the same call came again and again. `window`: the request does not fit, even after a
-compaction. `refusal`: the answer was held back. `stopped`: a plugin did not want the work to go on behind a
+compaction. `refusal`: the answer was held back. `answer`: it was not of the type that was asked for, after several
+attempts. `stopped`: a plugin did not want the work to go on behind a
 compaction. `error`: the model failed for good.
 """
 
@@ -183,7 +184,7 @@ class TurnEnded(AgentEvent, frozen=True, tag="ended"):
     """A turn is over.
 
     `text` is the last response's, `error` what went wrong in one line, `steps` the number of model calls, and `cost`
-    what the turn cost (US dollars).
+    what the turn cost (US dollars). `answer` is the value of the type that was asked for, where one was.
     """
 
     reason: EndReason
@@ -192,6 +193,7 @@ class TurnEnded(AgentEvent, frozen=True, tag="ended"):
     message_id: str = ""
     steps: int = 0
     cost: float = 0.0
+    answer: Any = None
 
 
 class EventSink(Protocol):

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from hudkit.agent import compacting, message_history, request_log, session_store, slash_commands, user_input
 from hudkit.agent.agent_definitions import AgentDefinition, discover_agents
+from hudkit.agent.answer_types import AnswerType
 from hudkit.agent.context_files import UnreadableDefinition, discover_skills
 from hudkit.agent.events import EventBus, EventStream, PromptAccepted, TurnEnded
 from hudkit.agent.file_undo import UndoResult, undo_changes
@@ -255,19 +256,28 @@ class AgentLoop:
         """Return an async iterator over what happens from now on; it ends with `close`."""
         return self.setup.events.subscribe()
 
-    async def prompt(self, text: str, parts: Sequence[Attachment] = (), *, beside: Sequence[str] = ()) -> TurnEnded:
+    async def prompt(
+        self, text: str, parts: Sequence[Attachment] = (), *, beside: Sequence[str] = (), answer_type: object = None
+    ) -> TurnEnded:
         """Take up a prompt when those before it are done, work until it is answered, and return how that ended.
 
         `parts` are attached files: bytes, or a path inside the project. `beside` are texts that the model gets in
-        front of the prompt, and that are none of the user's words. Raises `SessionError` for an empty prompt,
-        `ToolRefused` for a path that leads out; a model's failure is in what is returned.
+        front of the prompt, and that are none of the user's words. With `answer_type` (a dataclass, `TypedDict`,
+        msgspec `Struct`, pydantic model, any type of JSON, or a JSON Schema as a mapping) the last answer has to be
+        such a value: it is the `answer` of what is returned. One that does not fit is sent back with what is wrong,
+        `LoopSettings.answer_attempts` times; then the turn ends with the reason `answer`.
+
+        Raises `SessionError` for an empty prompt, `ConfigError` for a type that cannot be checked, `ToolRefused` for
+        a path that leads out; a model's failure is in what is returned.
         """
+        wanted = AnswerType(answer_type) if answer_type is not None else None
+        beside = (*beside, *([wanted.instructions] if wanted is not None else []))
 
         async def store_message() -> StoredMessage:
             # sub-agents whose end nobody was told of, as after a cancellation: the model hears of them now
             return await user_input.store_prompt(self._run, text, parts, (*task_reports(self._run), *beside))
 
-        return await self._take(store_message)
+        return await self._take(store_message, answer_type=wanted)
 
     async def steer(self, text: str, parts: Sequence[Attachment] = ()) -> StoredMessage | None:
         """Say something to the turn that is under way: it goes out with the next model call.
@@ -301,8 +311,12 @@ class AgentLoop:
 
         return await self._take(store_message, command)
 
-    async def proceed(self) -> TurnEnded:
-        """Go on with a turn that was cut off or cancelled, and return how it ended; at once if nothing is left."""
+    async def proceed(self, *, answer_type: object = None) -> TurnEnded:
+        """Go on with a turn that was cut off or cancelled, and return how it ended; at once if nothing is left.
+
+        `answer_type` is as for `prompt`: the one that its prompt had.
+        """
+        wanted = AnswerType(answer_type) if answer_type is not None else None
 
         async def store_message() -> StoredMessage | None:
             visible = self._run.history.visible()
@@ -313,7 +327,7 @@ class AgentLoop:
                 return user_input.store_user_message(self._run, [text])
             return None
 
-        return await self._take(store_message)
+        return await self._take(store_message, answer_type=wanted)
 
     async def compact(self) -> bool:
         """Compact now, or after the turn that is under way; return whether there was anything to compact."""
@@ -467,7 +481,10 @@ class AgentLoop:
         await self.close()
 
     async def _take(
-        self, store_message: Callable[[], Awaitable[StoredMessage | None]], command: SlashCommand | None = None
+        self,
+        store_message: Callable[[], Awaitable[StoredMessage | None]],
+        command: SlashCommand | None = None,
+        answer_type: AnswerType | None = None,
     ) -> TurnEnded:
         """Wait for those before, store the message, and run the turn."""
         self.queued += 1
@@ -481,8 +498,10 @@ class AgentLoop:
                 message = await store_message()
                 if message is not None:
                     self._run.emit(PromptAccepted(self.id, message))
+                self._run.answer_type = answer_type
                 return await self._guarded(run_turn(self._run))
         finally:
+            self._run.answer_type = None
             self._turns.release()
 
     async def _guarded(self, work: Any) -> TurnEnded:

@@ -20,6 +20,7 @@ from msgspec import Meta
 
 from hudkit.agent import context_files, system_prompt
 from hudkit.agent.agent_definitions import AgentDefinition
+from hudkit.agent.answer_types import AnswerType
 from hudkit.agent.events import AgentEvent, EventBus, ModelSubstituted
 from hudkit.agent.hooks import Hooks, ToolDefinition, ToolDescription, ToolReference, Tools, ToolsRequest
 from hudkit.agent.message_history import MessageHistory
@@ -68,7 +69,8 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `max_output`: the most that a model may answer. `retries`: how often a failed model call is made again, first
       after `delay`, at most after `most_delay`.
     - `steps`: model calls in a turn. `repeats`: as many identical calls with the same result are answered with a
-      remark, two more are refused, and then the turn ends. `depth`: how deep sub-agents go; with 0 there are none,
+      remark, two more are refused, and then the turn ends. `answer_attempts`: answers that are not of the type that
+      was asked for, after which the turn ends. `depth`: how deep sub-agents go; with 0 there are none,
       with 1 they start none themselves.
     - `prompt_cost`, `session_cost` (US dollars), `prompt_tokens`, `session_tokens`: what a prompt and a session may
       use, sub-agents included; once that is reached, no model call is made and the turn ends (`limit`).
@@ -98,6 +100,7 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     most_delay: Annotated[float, Meta(ge=0)] = 60.0
     steps: Annotated[int, Meta(ge=1)] = 250
     repeats: Annotated[int, Meta(ge=2)] = 3
+    answer_attempts: Annotated[int, Meta(ge=1)] = 3
     depth: Annotated[int, Meta(ge=0, le=8)] = 1
     prompt_cost: Annotated[float, Meta(ge=0)] | None = None
     prompt_tokens: Annotated[int, Meta(ge=0)] | None = None
@@ -133,6 +136,7 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             most_delay=settings.session.max_retry_seconds,
             steps=settings.session.max_steps,
             repeats=settings.session.identical_calls,
+            answer_attempts=settings.session.answer_attempts,
             depth=settings.session.subagent_depth,
             prompt_cost=settings.session.prompt_cost,
             prompt_tokens=settings.session.prompt_tokens,
@@ -408,6 +412,8 @@ class RunContext:
         )
         self.set_rules((*setup.permissions, *agent.rules))
         self.compaction_requested = False
+        self.answer_type: AnswerType | None = None
+        """What the answer to the prompt has to be; `None`: words."""
         self.spending: SpendingLimit | None = None
         """What the prompt that is being answered may cost."""
         self.fallbacks: deque[str] = deque()

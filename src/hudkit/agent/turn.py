@@ -26,6 +26,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hudkit.agent import compacting, events, message_history, user_input
+from hudkit.agent.answer_types import WrongAnswer, wrong_answer_text
 from hudkit.agent.file_undo import note_final_content
 from hudkit.agent.hooks import (
     PermissionAsk,
@@ -40,7 +41,7 @@ from hudkit.agent.hooks import (
 )
 from hudkit.agent.message_history import compaction_marker, is_summary
 from hudkit.agent.model_call import report_call, stream_response, unreadable_arguments
-from hudkit.agent.records import ChangedFiles, FileDiff, StoredCall, StoredMessage, resume_hint
+from hudkit.agent.records import ChangedFiles, FileDiff, StoredCall, StoredMessage, StoredText, resume_hint
 from hudkit.agent.request_builder import build_request, gives_outputs_back
 from hudkit.agent.run_context import PluginTool, RunContext, SubTask, TaskArguments, joined_text
 from hudkit.agent.session_transcript import tool_part
@@ -123,7 +124,8 @@ async def run_turn(run: RunContext, task: SubTask | None = None) -> events.TurnE
 
 
 async def _take_rounds(run: RunContext) -> events.TurnEnded:
-    steps = 0
+    steps = wrong_answers = 0
+    answer: object = None
     followed = ""  # the summary that was gone on from: one that stays the last message is not gone on from twice
     before = _cost(run)
     while True:
@@ -146,8 +148,16 @@ async def _take_rounds(run: RunContext) -> events.TurnEnded:
         elif not message_history.is_turn_unfinished(messages):
             if run.background.any_working:
                 await run.background.news()
-            else:
-                reason = "done"
+                continue
+            try:
+                answer, reason = _typed_answer(run), "done"
+            except WrongAnswer as wrong:
+                wrong_answers += 1
+                if wrong_answers >= run.settings.answer_attempts:
+                    reason, error = "answer", wrong.message
+                else:
+                    words = StoredText(run.new_id("prt"), wrong_answer_text(wrong), synthetic=True)
+                    user_input.store_user_message(run, [words])
         elif _overflows(run) and compacting.mark(run, auto=True) is not None:
             pass  # the marker is the last message now: the next round compacts
         elif steps >= (run.agent.steps or run.settings.steps):
@@ -158,7 +168,15 @@ async def _take_rounds(run: RunContext) -> events.TurnEnded:
             steps += 1
             reason, error = await _step(run, steps)
         if reason:
-            return _end_turn(run, reason, error, steps, _cost(run) - before)
+            return _end_turn(run, reason, error, steps, _cost(run) - before, answer)
+
+
+def _typed_answer(run: RunContext) -> object:
+    """Return the last answer as the type that was asked for; `None` where words were. Raises `WrongAnswer`."""
+    if run.answer_type is None:
+        return None
+    last = _last_response(run)
+    return run.answer_type.parse(joined_text(last.parts) if last is not None else "")
 
 
 async def _step(run: RunContext, number: int) -> tuple[str, str]:
@@ -327,17 +345,15 @@ def _report_finished(run: RunContext, id: str) -> None:
     )
 
 
-def _end_turn(run: RunContext, reason: str, error: str, steps: int, cost: float) -> events.TurnEnded:
-    last = next(
-        (
-            message
-            for message in reversed(run.history.messages)
-            if message.role == "assistant" and not message.summary
-        ),
-        None,
-    )
+def _last_response(run: RunContext) -> StoredMessage | None:
+    messages = reversed(run.history.messages)
+    return next((message for message in messages if message.role == "assistant" and not message.summary), None)
+
+
+def _end_turn(run: RunContext, reason: str, error: str, steps: int, cost: float, answer: object) -> events.TurnEnded:
+    last = _last_response(run)
     text = joined_text(last.parts) if last is not None else ""
-    ended = events.TurnEnded(run.id, reason, text, error, last.id if last else "", steps, cost)  # type: ignore[arg-type]
+    ended = events.TurnEnded(run.id, reason, text, error, last.id if last else "", steps, cost, answer)  # type: ignore[arg-type]
     run.emit(ended)
     run.setup.events.notify_plugins("session.idle", run.id, reason=reason, error=error)
     return ended

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import sys
+from pathlib import Path
 
 from hudkit.cli.common import SCHEMA
 from hudkit.cli.session import sitting_of
@@ -13,15 +15,31 @@ from hudkit.errors import ConfigError
 
 def run(args: argparse.Namespace) -> int:
     """Carry the command out and return its exit code."""
+    schema = _schema(args.answer_schema)
     if args.json_input:
+        if schema is not None:
+            raise ConfigError("--answer-schema is for one prompt", hint="Leave out --json-input")
         if "-" in args.prompt:
             raise ConfigError("the standard input has JSON lines", hint='Give prompts as {"type": "prompt", …}')
         return asyncio.run(_converse(args, " ".join(args.prompt)))
     prompt = _prompt(args.prompt)
-    return asyncio.run(_answer(args, prompt))
+    return asyncio.run(_answer(args, prompt, schema))
 
 
-async def _answer(args: argparse.Namespace, prompt: str) -> int:
+def _schema(path: Path | None) -> dict[str, object] | None:
+    """Return the JSON Schema of a file. Raises `ConfigError`."""
+    if path is None:
+        return None
+    try:
+        schema = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} is no file with a JSON Schema: {error}", hint="Name a JSON file") from None
+    if not isinstance(schema, dict):
+        raise ConfigError(f"{path} holds no JSON Schema", hint='Such as {"type": "object"}')
+    return schema
+
+
+async def _answer(args: argparse.Namespace, prompt: str, schema: dict[str, object] | None) -> int:
     from hudkit.agent.terminal.turn_display import UserLeft
     from hudkit.agent.terminal.view import JsonView
 
@@ -29,7 +47,7 @@ async def _answer(args: argparse.Namespace, prompt: str) -> int:
     sitting = sitting_of(args, "run", facts=facts, quiet=args.quiet)
     try:
         await sitting.open(sitting.location.pick(sitting.request))
-        ended = await sitting.display.prompt(prompt)
+        ended = await sitting.display.prompt(prompt, answer_type=schema)
     except UserLeft:
         return 130
     finally:

@@ -220,6 +220,26 @@ def test_json_lines(desk: Desk, hudkit: Run) -> None:
     assert set(end["usage"]) == {"input", "cache_read", "cache_write", "output", "reasoning"}
 
 
+def test_an_answer_of_a_schema_is_json_alone(desk: Desk, hudkit: Run) -> None:
+    schema = desk.project / "schema.json"
+    schema.write_text('{"type": "object", "properties": {"cone": {"type": "integer"}}, "required": ["cone"]}')
+    wrong, right = {"text": '{"cone": "hot"}'}, {"text": 'Here:\n```json\n{"cone": 6}\n```'}
+    answer = ("run", "--answer-schema", schema)
+    code, out, _ = hudkit(*answer, "--script", desk.script(wrong, right), "How hot?")
+    assert (code, out) == (0, '{"cone": 6}\n')
+    code, out, _ = hudkit(*answer, "--json", "--script", desk.script(wrong, right), "How hot?")
+    ended = facts(out)[-1]
+    assert (code, ended["reason"], ended["answer"], ended["steps"]) == (0, "done", {"cone": 6}, 2)
+    code, out, _ = hudkit(*answer, "--json", "--script", desk.script(wrong, wrong, wrong), "How hot?")
+    ended = facts(out)[-1]
+    assert (code, ended["reason"]) == (1, "answer") and "$.cone: 'hot' is not of type 'integer'" in ended["error"]
+    assert "answer" not in ended
+    schema.write_text("[]")
+    assert hudkit(*answer, "--script", desk.script(right), "How hot?")[0] == 2
+    code, _, err = hudkit("run", "--answer-schema", desk.project / "none.json", "--script", desk.script(right), "x")
+    assert code == 2 and "none.json is no file with a JSON Schema" in err
+
+
 def test_json_of_a_denied_call_is_clean(desk: Desk, hudkit: Run) -> None:
     code, out, err = hudkit("run", "--json", "--script", desk.script(BASH, DONE), "Do it")
     calls = [one for one in facts(out) if one["type"] == "call"]

@@ -45,10 +45,17 @@ class TurnDisplay:
         panel.of(loop)
 
     async def prompt(
-        self, text: str, files: Sequence[Attachment] = (), beside: Sequence[str] = ()
+        self,
+        text: str,
+        files: Sequence[Attachment] = (),
+        beside: Sequence[str] = (),
+        answer_type: object = None,
     ) -> events.TurnEnded:
-        """Send a prompt, show its turn, and return how it ended; `beside` is told with it. Raises `UserLeft`."""
-        return await self.turn(self.loop.prompt(text, files, beside=beside))
+        """Send a prompt, show its turn, and return how it ended; the rest is as for `AgentLoop.prompt`.
+
+        Raises `UserLeft`.
+        """
+        return await self.turn(self.loop.prompt(text, files, beside=beside, answer_type=answer_type))
 
     async def turn(self, work: Coroutine[Any, Any, events.TurnEnded]) -> events.TurnEnded:
         """Show a turn, and return how it ended. Raises `UserLeft`."""

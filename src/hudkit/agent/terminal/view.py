@@ -326,7 +326,9 @@ class PlainView(_Lines):
         """Write the last answer to the output; return nothing."""
         super().end(ended)
         self._said = ""
-        if ended is not None and ended.text.strip():
+        if ended is not None and ended.answer is not None:
+            self._out.put(Text(json.dumps(ended.answer)))
+        elif ended is not None and ended.text.strip():
             self._out.put(*(Text(line) for line in printable(ended.text.strip("\n")).split("\n")))
 
 
@@ -382,6 +384,8 @@ class JsonView:
         cost = sum(message.cost for message in self._responses) or None
         fields = {"reason": ended.reason, "text": ended.text, "error": ended.error, "steps": ended.steps}
         more = {"cost": cost, "usage": _usage(_total_usage(self._responses))}
+        if ended.answer is not None:
+            more["answer"] = ended.answer
         limit = self._loop.window.limit_tokens
         self.write("ended", ended.session_id, **fields, **more, used=self._loop.used_tokens, limit=limit)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from hudkit.cli.options import session_arguments
 from hudkit.cli.parsing import CliCommand
@@ -24,6 +25,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     session_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on the error stream")
     parser.add_argument("--json", action="store_true", help="print what happens as JSON, one object per line")
+    parser.add_argument(
+        "--answer-schema", type=Path, metavar="FILE", help="the answer is JSON that fits the JSON Schema in FILE"
+    )
     parser.add_argument(
         "--json-input", action="store_true", help="read prompts and answers as JSON lines, and print events so"
     )
