@@ -9,6 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -22,10 +23,19 @@ from hudkit.errors import ConfigError, ToolError
 MAX_FILE_BYTES = 32 * 1024
 """Bytes of one file that are read."""
 
-_MAX_DEFINITIONS = 64
-"""Files of one folder that are looked at."""
+_MAX_DEFINITIONS = 256
+"""Files of one folder, and of those in it, that are looked at: the largest public collections have about 200."""
 
-_DEFINITION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_MAX_DEPTH = 4
+"""How deep folders are looked into: collections sort their files by departments."""
+
+_DEFINITION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+_NOT_DEFINITIONS = frozenset({"readme", "changelog", "contributing", "license", "claude", "agents"})
+"""Markdown files that stand beside definitions and are none."""
+
+_FILE_KINDS = (".agent", ".chatmode", ".prompt")
+"""What other tools put between a name and `.md`."""
 
 
 class ContextFile(msgspec.Struct, frozen=True):
@@ -51,24 +61,45 @@ class UnreadableDefinition(msgspec.Struct, frozen=True):
 def read_definitions(
     folder: Path, read: Callable[[Path], ContextFile | None]
 ) -> Iterator[tuple[str, ContextFile | UnreadableDefinition]]:
-    """Yield the markdown files of a folder in order, by their names without the ending.
+    """Yield the markdown files of a folder and of those in it, in order, by their names without the ending.
 
-    `read` reads one file. A file that is too long is an `UnreadableDefinition`.
+    A file in a folder of its own has that in its name: `sc/task.md` is `sc:task`. `read` reads one file. A file that
+    is too long, or whose name cannot be called, is an `UnreadableDefinition`.
     """
+    paths = list(islice(_markdown_files(folder, 1), _MAX_DEFINITIONS + 1))
+    for path in paths[:_MAX_DEFINITIONS]:
+        stem = path.name.removesuffix(".md")
+        if stem.lower() in _NOT_DEFINITIONS or (file := read(path)) is None:
+            continue
+        for kind in _FILE_KINDS:
+            stem = stem.removesuffix(kind)
+        name = ":".join((*path.relative_to(folder).parts[:-1], stem))
+        if not _DEFINITION_NAME.fullmatch(stem):
+            yield name, UnreadableDefinition(path, "its name may have letters, digits, `-`, `_` and dots")
+        elif file.cut:
+            # a definition that is cut could lose the rules at its end: it is not used at all
+            yield name, UnreadableDefinition(path, f"it has more than {MAX_FILE_BYTES:,} bytes")
+        else:
+            yield name, file
+    if len(paths) > _MAX_DEFINITIONS:
+        rest = f"the folder has more than {_MAX_DEFINITIONS} files: this one and those behind it are not read"
+        yield "", UnreadableDefinition(paths[-1], rest)
+
+
+def _markdown_files(folder: Path, depth: int) -> Iterator[Path]:
     try:
-        names = sorted(os.listdir(folder))[:_MAX_DEFINITIONS]  # noqa: PTH208 (names only)
+        names = sorted(os.listdir(folder))  # noqa: PTH208 (names only)
     except OSError:
         return
+    folders = []
     for name in names:
-        stem, ending = os.path.splitext(name)  # noqa: PTH122
-        if ending == ".md" and _DEFINITION_NAME.fullmatch(stem) and (file := read(folder / name)) is not None:
-            yield (
-                stem,
-                UnreadableDefinition(folder / name, f"it has more than {MAX_FILE_BYTES:,} bytes")
-                # a definition that is cut could lose the rules at its end: it is not used at all
-                if file.cut
-                else file,
-            )
+        if name.endswith(".md"):
+            yield folder / name
+        elif "." not in name and depth < _MAX_DEPTH:
+            folders.append(folder / name)
+    for below in folders:  # no link is followed: it may lead back here
+        if not below.is_symlink():
+            yield from _markdown_files(below, depth + 1)
 
 
 def read_project_file(workspace: Workspace, path: Path) -> ContextFile | None:
@@ -111,7 +142,8 @@ _SKILL_FILE = "SKILL.md"
 _SKILL_FOLDERS = (".hudkit/skills", ".claude/skills", ".opencode/skill", ".opencode/skills", ".agents/skills")
 """Where a project keeps skills, below its root."""
 
-_MAX_SKILLS = 64
+_MAX_SKILLS = 128
+"""Skills whose names and descriptions are in the prompt."""
 _MAX_DESCRIPTION = 300
 
 _SKILL_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -147,12 +179,16 @@ def discover_skills(
                 wrong.append(skill)
             else:
                 taken.setdefault(skill.name, skill)
-    return tuple(list(taken.values())[:_MAX_SKILLS]), tuple(wrong)
+    skills = list(taken.values())
+    reason = f"there are more than {_MAX_SKILLS} skills"
+    wrong += [UnreadableDefinition(skill.folder / _SKILL_FILE, reason) for skill in skills[_MAX_SKILLS:]]
+    return tuple(skills[:_MAX_SKILLS]), tuple(wrong)
 
 
 def _skills_in(
-    folder: Path, read: Callable[[Path], ContextFile | None], level: str
+    folder: Path, read: Callable[[Path], ContextFile | None], level: str, depth: int = 1
 ) -> Iterator[Skill | UnreadableDefinition]:
+    """Yield the skills of a folder; a folder in it that is none is looked into, for collections sort by kinds."""
     try:
         # more than are kept: some folders hold no skill
         names = sorted(os.listdir(folder))[: _MAX_SKILLS * 4]  # noqa: PTH208 (names only)
@@ -161,6 +197,9 @@ def _skills_in(
     for name in names:
         file = read(folder / name / _SKILL_FILE)
         if file is None:
+            below = folder / name
+            if depth < _MAX_DEPTH and below.is_dir() and not below.is_symlink():
+                yield from _skills_in(below, read, level, depth + 1)
             continue
         try:
             yield _parse_skill(folder / name, file.text, level)

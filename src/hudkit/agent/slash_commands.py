@@ -93,6 +93,8 @@ def parse_command(name: str, text: str, level: Literal["user", "project"] = "use
     """Return the command of a file's text. Raises `ConfigError` that names the key."""
     settings, body = split_front_matter(text)
     settings_text = {key: settings.get(key) or "" for key in ("description", "agent", "model")}
+    if isinstance(settings_text["model"], list):  # Copilot's prompts name several
+        settings_text["model"] = settings_text["model"][0]
     for key, value in settings_text.items():
         if not isinstance(value, str):
             raise ConfigError(f"command {name}: {key} cannot be {shorten(visible(str(value)), 40)!r}")

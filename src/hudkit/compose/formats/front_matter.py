@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 _MAX_LINES = 400
 _MAX_LEVELS = 12
-_MAX_LINE = 1_000
+_MAX_LINE = 20_000
+"""Characters of a line: generated agents have whole dialogues in one description."""
 
 _TAG = "tag:yaml.org,2002:"
 _NUMBERS = {
@@ -52,10 +53,11 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     Raises `ConfigError` with the line, and what would be right.
     """
     text = text.replace("\r\n", "\n")
+    start = text.lstrip("\ufeff \t\n")
     # no front matter is no fault: such a file is all body
-    if not text.startswith("---\n"):
+    if start.partition("\n")[0].rstrip() != "---" or "\n" not in start:
         return {}, text
-    lines = text.split("\n")
+    lines = start.split("\n")
     end = next((index for index, line in enumerate(lines[1 : _MAX_LINES + 1], 1) if line.rstrip() == "---"), 0)
     if not end:
         raise ConfigError("the front matter has no end", hint=f"End it with --- within {_MAX_LINES} lines")
