@@ -19,6 +19,7 @@ NAMES = (
     "codex_hooks",
     "claude_code",
     "session_loop",
+    "trimming",
     "hosts",
     "rooms_formats",
     "rooms_pacing",

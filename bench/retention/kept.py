@@ -10,7 +10,7 @@ import msgspec
 from bench.figures import Figure, Skipped
 from bench.retention.langchain_family import Middleware, Node, Offloading
 from bench.retention.measure import Kept, Look, System, played
-from bench.retention.ours import Ours
+from bench.retention.ours import Ours, Trimmed
 from bench.retention.pydantic_history import Processed
 from bench.retention.sessions import Script, scripts
 from bench.retention.strands_agents import Managed
@@ -37,13 +37,24 @@ SYSTEMS: dict[str, Make] = {
     "hudkit, budget 1,500": lambda write: Ours(write, budget=1500),
     "hudkit, 80 % recorded": lambda write: Ours(write, share=0.8),
     "hudkit, 80 % recorded, budget 1,500": lambda write: Ours(write, share=0.8, budget=1500),
+    "hudkit, no summaries": lambda _: Trimmed(),
+    "hudkit, no summaries, budget 1,500": lambda _: Trimmed(budget=1500),
+    "hudkit, no summaries, 80 % recorded": lambda _: Trimmed(share=0.8),
+    "hudkit, no summaries, 80 % recorded, budget 1,500": lambda _: Trimmed(share=0.8, budget=1500),
 }
 """What is compared; each is given what writes its summaries. The first one is the baseline of tokens."""
 
-UNWRITTEN = ("tail truncation", "Strands, sliding window")
+UNWRITTEN = (
+    "tail truncation",
+    "Strands, sliding window",
+    "hudkit, no summaries",
+    "hudkit, no summaries, budget 1,500",
+    "hudkit, no summaries, 80 % recorded",
+    "hudkit, no summaries, 80 % recorded, budget 1,500",
+)
 """Systems that write no summaries: the probability is nothing to them."""
 
-EVERYTHING = ("hudkit", "hudkit, budget 1,500")
+EVERYTHING = ("hudkit", "hudkit, budget 1,500", "hudkit, no summaries", "hudkit, no summaries, budget 1,500")
 """Systems whose agent records all: nothing that is live may be out of reach, nothing that is over revived."""
 
 

@@ -15,12 +15,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from msgspec.structs import replace
+
 from bench.retention.measure import KEEP, TRIGGER, WINDOW, System
 from bench.retention.sessions import DIRECTORY, Change, Fact
-from bench.retention.spoken import SYSTEM, Message, cut, sizes
+from bench.retention.spoken import SYSTEM, Message, cut, size, sizes
 from hudkit.api import Hud
 from hudkit.config import BudgetSettings, Settings
+from hudkit.context.compaction.pruning import stub_text
 from hudkit.context.compaction.summaries import summary_prompt
+from hudkit.context.window_budget import TRIMMED_SHARE, keep_from, window_budget
 from hudkit.hud.frame import Frame
 from hudkit.ingest import KnownFacts, derive_facts
 from hudkit.log import Origin
@@ -246,6 +250,35 @@ class Ours(System):
         self.past.update()
         found = self.session.tool("memory", {"tool": "search", "args": {"query": fact.topic}})
         return fact.word in found
+
+
+class Trimmed(Ours):
+    """The same without summaries: the oldest messages leave in steps, as in the agent's loop; no model is asked."""
+
+    def __init__(self, share: float = 1.0, budget: int | None = None) -> None:
+        super().__init__(lambda _: "", share=share, budget=budget)
+
+    def _compact(self, used: int) -> None:
+        fixed = used - sizes(one.whole for one in self._messages)
+        room = window_budget(TRIGGER, system=0, tools=fixed, hud=0)
+        outputs = room.outputs * TRIMMED_SHARE
+        for index in range(len(self._messages) - 1, -1, -1):
+            message = self._messages[index]
+            outputs -= size(message.text) if message.role == "tool" else 0
+            if message.role == "tool" and outputs < 0 and message.tool != "hud" and len(message.text) >= 400:
+                self._messages[index] = replace(
+                    message, text=stub_text(message.call, message.tool, len(message.text))
+                )
+        lengths = [size(one.whole) for one in self._messages]
+        start = keep_from(lengths, int(room.messages * TRIMMED_SHARE), None)
+        while self._messages[start].role == "tool":  # a result is not parted from its call
+            start -= 1
+        self.compactions += 1
+        note = Message(
+            f"s{self.compactions}", "user", f"[{start} older messages left the window; memory reads them.]"
+        )
+        self._messages = [note, *self._messages[start:]] if start else self._messages
+        self._frame = None
 
 
 class _Spoken:

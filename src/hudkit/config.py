@@ -293,6 +293,25 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _Count | None,
         Meta(description="tokens that one answer may have; not set: what the model allows"),
     ] = None
+    summaries: Annotated[
+        bool,
+        Meta(
+            description="whether a full window is compacted, with a model's summary; if not, the oldest messages "
+            "leave it in steps, and `memory` reads them"
+        ),
+    ] = True
+    recent_tokens: Annotated[
+        _Count | None,
+        Meta(description="without summaries: tokens of the window that messages may have; not set: what is left"),
+    ] = None
+    recent_output_tokens: Annotated[
+        _Count | None,
+        Meta(description="without summaries: how many of these outputs of tools may have; not set: two thirds"),
+    ] = None
+    recent_messages: Annotated[
+        Annotated[int, Meta(ge=2, le=1_000_000)] | None,
+        Meta(description="without summaries: messages that may be in the window; not set: any number"),
+    ] = None
     effort: Annotated[
         Literal["off", "minimal", "low", "medium", "high"] | None,
         Meta(description="how long a model is to think; not set: as its provider does by itself"),

@@ -141,6 +141,13 @@ class CompactionFinished(AgentEvent, frozen=True, tag="compacted"):
     without_model: str = ""
 
 
+class MessagesTrimmed(AgentEvent, frozen=True, tag="trimmed"):
+    """The oldest `messages` (a number) have left the window, and of those that stay the outputs of `calls` (ids)."""
+
+    messages: int
+    calls: tuple[str, ...] = ()
+
+
 class OutputsPruned(AgentEvent, frozen=True, tag="pruned"):
     """The outputs of these calls (ids) have left the window."""
 

@@ -13,7 +13,15 @@ from typing import Any, NamedTuple, Self
 import msgspec
 from msgspec.structs import replace
 
-from hudkit.agent import compacting, message_history, request_log, session_store, slash_commands, user_input
+from hudkit.agent import (
+    compacting,
+    message_history,
+    request_log,
+    session_store,
+    slash_commands,
+    trimming,
+    user_input,
+)
 from hudkit.agent.agent_definitions import AgentDefinition, discover_agents
 from hudkit.agent.answer_types import AnswerType
 from hudkit.agent.context_files import UnreadableDefinition, discover_skills
@@ -61,6 +69,7 @@ from hudkit.agent.turn import run_turn
 from hudkit.agent.user_input import command_scope
 from hudkit.agent.workspace import Workspace, quote
 from hudkit.clock import new_id, unix_ms
+from hudkit.context.window_budget import WindowBudget
 from hudkit.errors import ConfigError, SessionError
 from hudkit.models import Model, open_model
 from hudkit.models.model_names import resolve_model_name
@@ -205,8 +214,18 @@ class AgentLoop:
             run.sub_agents = loop._sub_agents
         # failures of plugins before this point belong to no session yet
         bus.session_id = stored.id
-        client.bind(loop._prompt_from_plugin, loop._compact_from_plugin, lambda: run.model.window, bus.publish)
+        client.bind(
+            loop._prompt_from_plugin,
+            loop._compact_from_plugin,
+            lambda: run.model.window,
+            bus.publish,
+            lambda: run.budget,
+        )
         await run.refresh()
+        if not settings.summaries and run.budget is None:
+            hint = "Add hud_plugin(…) to the plugins, and let the agent use memory"
+            raise ConfigError("a session without summaries needs the HUD and its tool memory", hint=hint)
+        loop.problems += run.left_out
         return loop
 
     @property
@@ -235,6 +254,11 @@ class AgentLoop:
     def window(self) -> Window:
         """Return the window of the model that works now."""
         return self._run.model.window
+
+    @property
+    def budget(self) -> WindowBudget | None:
+        """Return what each part of a request may have; `None` where the window is compacted, not trimmed."""
+        return self._run.budget
 
     @property
     def used_tokens(self) -> int | None:
@@ -330,8 +354,13 @@ class AgentLoop:
         return await self._take(store_message, answer_type=wanted)
 
     async def compact(self) -> bool:
-        """Compact now, or after the turn that is under way; return whether there was anything to compact."""
+        """Compact now, or after the turn that is under way; return whether there was anything to compact.
+
+        In a session without summaries the messages up to the newest leave the window, and no model is asked.
+        """
         async with self._turns:
+            if self._run.budget is not None:
+                return trimming.trim_to_tail(self._run)
             marker = compacting.mark(self._run, auto=False)
             if marker is None:
                 return False

@@ -5,6 +5,12 @@ for word, and what came after the marker (the rule of `hudkit.transcripts.window
 error ended and compactions that came to nothing. An example, with the marker's `tail_from` = u2:
 
     stored:   u1 a1 u2 a2 marker summary u3 a3        window:   marker summary u2 a2 u3 a3
+
+In a session that is trimmed instead (`trimming`), it holds the tail that the last trim left and what came after it.
+In front is what that trim says: in the first message where that is the user's, else as a message of its own:
+
+    stored:   u1 a1 u2 a2 trim u3 a3                  window:   trim+u2 a2 u3 a3
+    stored:   u1 a1 a2 a3 trim a4                     window:   trim a3 a4
 """
 
 from __future__ import annotations
@@ -22,10 +28,12 @@ from hudkit.agent.records import (
     StoredReasoning,
     StoredText,
     Todo,
+    TrimMarker,
 )
 from hudkit.agent.session_store import SessionStore
 from hudkit.compose import visible
 from hudkit.context.compaction.cut_point import cut_point
+from hudkit.context.window_budget import MessageSize
 
 _PRUNED_CHARACTERS = 60
 """What stands in a request for an output that was pruned, about."""
@@ -123,6 +131,13 @@ def compaction_marker(message: StoredMessage) -> CompactionMarker | None:
     return next((part for part in message.parts if isinstance(part, CompactionMarker)), None)
 
 
+def trim_marker(message: StoredMessage) -> TrimMarker | None:
+    """Return the part that makes a user message the note of a trim; `None` where it is none."""
+    if message.role != "user":
+        return None
+    return next((part for part in message.parts if isinstance(part, TrimMarker)), None)
+
+
 def is_summary(message: StoredMessage) -> bool:
     """Return whether a message is a finished summary: what it covers is no longer sent."""
     return message.summary and bool(message.finish) and not message.error
@@ -131,6 +146,9 @@ def is_summary(message: StoredMessage) -> bool:
 def visible_messages(messages: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
     """Return the messages that the next model call is made of."""
     for index in range(len(messages) - 1, -1, -1):
+        trim = trim_marker(messages[index])
+        if trim is not None:
+            return _behind_trim(messages, index, trim.tail_from)
         if not is_summary(messages[index]):
             continue
         marker_index = _index_before(messages, index, messages[index].parent_id)
@@ -145,9 +163,10 @@ def visible_messages(messages: Sequence[StoredMessage]) -> tuple[StoredMessage, 
 
 
 def last_finished(messages: Sequence[StoredMessage]) -> StoredMessage | None:
-    """Return the last response since the last compaction that told its usage: it says how full the window is."""
+    """Return the last response since the last compaction or trim that told its usage: it says how full the window
+    is."""
     for message in reversed(messages):
-        if is_summary(message):
+        if is_summary(message) or trim_marker(message) is not None:
             return None
         if message.role == "assistant" and not message.summary and message.usage is not None:
             return message
@@ -191,7 +210,8 @@ def is_turn_unfinished(messages: Sequence[StoredMessage]) -> bool:
     """Return whether the turn that the messages end in has to go on: a prompt or results wait for a response."""
     for message in reversed(messages):
         failed = message.error and not message.aborted
-        if compaction_marker(message) is not None or message.summary or failed:
+        is_marker = compaction_marker(message) is not None or trim_marker(message) is not None
+        if is_marker or message.summary or failed:
             continue
         if message.role == "user":
             return True
@@ -202,21 +222,32 @@ def is_turn_unfinished(messages: Sequence[StoredMessage]) -> bool:
 
 def message_size(message: StoredMessage) -> int:
     """Return how many characters a message contributes to a request, about."""
-    total = 0
+    return sum(size_by_kind(message))
+
+
+def size_by_kind(message: StoredMessage) -> MessageSize:
+    """Return how many characters of words, and of outputs, a message contributes to a request, about."""
+    words = outputs = 0
     for part in message.parts:
         match part:
-            case StoredText(text=text) | StoredReasoning(text=text):
-                total += len(text)
+            case StoredText(text=text) | StoredReasoning(text=text) | TrimMarker(text=text):
+                words += len(text)
             case StoredCall():
-                output = _PRUNED_CHARACTERS if part.compacted else len(part.output) + len(part.error)
                 arguments = sum(len(str(value)) + len(key) for key, value in part.arguments.items())
-                output += 0 if part.compacted else _MEDIA_CHARACTERS * len(part.attachments)
-                total += output + len(part.tool) + arguments
+                words += len(part.tool) + arguments
+                outputs += output_size(part)
             case Attachment():
-                total += _MEDIA_CHARACTERS if part.data else _NAMED_FILE_CHARACTERS
+                words += _MEDIA_CHARACTERS if part.data else _NAMED_FILE_CHARACTERS
             case _:
                 pass
-    return total
+    return MessageSize(words, outputs)
+
+
+def output_size(call: StoredCall) -> int:
+    """Return how many characters the result of a call contributes to a request, about."""
+    if call.compacted:
+        return _PRUNED_CHARACTERS
+    return len(call.output) + len(call.error) + _MEDIA_CHARACTERS * len(call.attachments)
 
 
 def recent_tail(messages: Sequence[StoredMessage], room: int) -> tuple[StoredMessage, ...]:
@@ -239,9 +270,20 @@ def _without_failed(messages: Sequence[StoredMessage]) -> list[StoredMessage]:
     sent = []
     for message in messages:
         failed = message.error and not message.aborted
-        if not message.summary and compaction_marker(message) is None and not failed:
+        is_marker = compaction_marker(message) is not None or trim_marker(message) is not None
+        if not message.summary and not is_marker and not failed:
             sent.append(message)
     return sent
+
+
+def _behind_trim(messages: Sequence[StoredMessage], index: int, tail_from: str) -> tuple[StoredMessage, ...]:
+    """Return what a trim left and what came after it; `index` is that of the trim's note."""
+    note = messages[index]
+    start = _index_before(messages, index, tail_from)
+    tail = _without_failed(messages[index if start is None else start :])
+    if tail and tail[0].role == "user":  # two messages of a user in a row would need an answer between them
+        return (replace(tail[0], parts=(*note.parts, *tail[0].parts)), *tail[1:])
+    return (note, *tail)
 
 
 def _index_before(messages: Sequence[StoredMessage], end: int, id: str) -> int | None:

@@ -26,6 +26,7 @@ from hudkit.agent.events import AgentEvent, MetricsReported
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.session_transcript import SessionTranscript
 from hudkit.compose import shorten, visible
+from hudkit.context.window_budget import WindowBudget
 from hudkit.errors import ConfigError
 from hudkit.paths import SectionPaths, git_root
 from hudkit.sections.sandboxed.definitions import add_trust, trusted_digests
@@ -47,6 +48,7 @@ class PluginClient:
         self._prompt: Callable[[str, str], Coroutine[Any, Any, object]] | None = None
         self._compact: Callable[[str], None] | None = None
         self._window: Callable[[], Window] = lambda: Window(ASSUMED_WINDOW, None, None, "assumed")
+        self._budget: Callable[[], WindowBudget | None] = lambda: None
         self._publish: Callable[[AgentEvent], None] = lambda event: None  # noqa: ARG005 (nobody listens yet)
 
     def bind(
@@ -55,9 +57,10 @@ class PluginClient:
         compact: Callable[[str], None],
         window: Callable[[], Window],
         publish: Callable[[AgentEvent], None],
+        budget: Callable[[], WindowBudget | None],
     ) -> None:
         """Connect the client to the open session; return nothing. The session's own business."""
-        self._window, self._publish = window, publish
+        self._window, self._publish, self._budget = window, publish, budget
         self._loop, self._prompt, self._compact = asyncio.get_running_loop(), prompt, compact
 
     def sessions(self) -> tuple[SessionRow, ...]:
@@ -79,6 +82,10 @@ class PluginClient:
     def window(self) -> Window:
         """Return the window of the model that the open session uses now."""
         return self._window()
+
+    def window_budget(self) -> WindowBudget | None:
+        """Return what each part of a request may have; `None` where the open session is compacted, not trimmed."""
+        return self._budget()
 
     def prompt(self, session_id: str, text: str) -> None:
         """Queue a prompt for the open session, and return nothing; it is taken up when the turn is over."""

@@ -138,7 +138,20 @@ class CompactionMarker(msgspec.Struct, frozen=True, tag="compaction", omit_defau
     tail_from: str = ""
 
 
-StoredPart: TypeAlias = StoredText | StoredReasoning | StoredCall | Attachment | ChangedFiles | CompactionMarker
+class TrimMarker(msgspec.Struct, frozen=True, tag="trim", omit_defaults=True):
+    """Says, in a user message, that older messages left the window; `text` is what the model is told of it.
+
+    The messages from `tail_from` (an id) on stay; none of those before the marker, where it is empty.
+    """
+
+    id: str
+    text: str
+    tail_from: str = ""
+
+
+StoredPart: TypeAlias = (
+    StoredText | StoredReasoning | StoredCall | Attachment | ChangedFiles | CompactionMarker | TrimMarker
+)
 
 
 class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -250,6 +263,7 @@ __all__ = [
     "StoredSession",
     "StoredText",
     "Todo",
+    "TrimMarker",
     "find_faults",
 ]
 

@@ -29,6 +29,7 @@ from hudkit.agent.records import (
     StoredPart,
     StoredReasoning,
     StoredText,
+    TrimMarker,
     encode_record,
 )
 from hudkit.agent.run_context import RunContext
@@ -49,7 +50,6 @@ from hudkit.models import (
     UserMessage,
 )
 from hudkit.models import Message as ModelMessage
-from hudkit.tools import DEFINITIONS
 
 CONTINUATION = "(The conversation goes on here.)"
 """What stands in front where a request would begin with the model's own words: no server takes that."""
@@ -65,9 +65,6 @@ _NO_RESULT = "This call has no result."
 
 PartLookup = Callable[[str], StoredPart | None]
 """Gives a stored part by its id."""
-
-
-_MEMORY = next(definition for definition in DEFINITIONS if definition["name"] == "memory")
 
 
 async def build_request(
@@ -187,15 +184,10 @@ def part_lookup(messages: Iterable[StoredMessage]) -> PartLookup:
     return by_id.get
 
 
-def gives_outputs_back(run: RunContext) -> bool:
-    """Return whether the model can get an output back that was pruned: it has the HUD's own tool `memory`."""
-    return any((spec.name, spec.description) == (_MEMORY["name"], _MEMORY["description"]) for spec in run.tool_specs)
-
-
 def _pruned_words(run: RunContext) -> Callable[[StoredCall], str]:
     """Return what words a pruned call: its stub; the output itself where the model could not get it back (a session
     that was pruned with the HUD goes on without it)."""
-    return _stub if gives_outputs_back(run) else attrgetter("output")
+    return _stub if run.gives_outputs_back else attrgetter("output")
 
 
 def _stub(call: StoredCall) -> str:
@@ -216,6 +208,8 @@ def _chat_part(part: StoredPart, pruned: Callable[[StoredCall], str]) -> Iterato
             yield ChatPart("file", id=part.id, media_type=part.media_type, meta={"path": part.path})
         case CompactionMarker():
             yield ChatPart("marker", COMPACTION_QUESTION, part.id)
+        case TrimMarker():
+            yield ChatPart("text", part.text, part.id, synthetic=True)
         case StoredCall():
             yield ChatPart(
                 "tool",

@@ -31,15 +31,18 @@ from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
 from hudkit.agent.spending import SpendingLimit
 from hudkit.agent.system_prompt import SystemPrompt
-from hudkit.agent.tools import Tool, ToolContext, ToolLimits
+from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits
 from hudkit.agent.workspace import Workspace
 from hudkit.config import CompactionSettings, McpServer, PruningSettings, Settings, ToolSettings
+from hudkit.context.budget import TOKENS_PER_CHARACTER
 from hudkit.context.compaction.cut_point import MAX_TAIL_TOKENS
+from hudkit.context.window_budget import WindowBudget, front_ceiling, window_budget
 from hudkit.errors import ConfigError
 from hudkit.models import Model, ToolSpec
 from hudkit.models.model_names import resolve_model_name
 from hudkit.models.port import Effort
-from hudkit.tokens.model_facts import OverflowRule
+from hudkit.tokens.model_facts import OverflowRule, usable_of
+from hudkit.tools import DEFINITIONS
 
 if TYPE_CHECKING:
     from hudkit.agent.plugins import DiscoveredPlugin
@@ -48,6 +51,10 @@ if TYPE_CHECKING:
 ModelOpener: TypeAlias = Callable[[str], Awaitable[Model]]
 """Opens a model by `provider:name`. Raises `ConfigError`."""
 
+
+_MEMORY = next(
+    (definition["name"], definition["description"]) for definition in DEFINITIONS if definition["name"] == "memory"
+)
 
 _COMPACTION, _PRUNING = CompactionSettings(), PruningSettings()
 """The user's settings as they are where nobody set them: a loop without settings does what one with them does."""
@@ -60,6 +67,10 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       `tokens.overflow`). `tail`: the most that a compaction keeps verbatim, never more than an eighth of the usable
       window. `compaction_model` writes the summaries (empty: the agent's or the session's). `frees`: a compaction
       that freed less than this percentage of the window is not repeated at once.
+    - `summaries`: whether a full window is answered with a compaction. Without, the oldest messages leave it in
+      steps and no model is asked (`trimming`); this needs the HUD, whose tool `memory` reads them. Then messages have
+      what is left of the window, or `recent_tokens` and `recent_messages` at most, outputs of tools two thirds of it
+      or `recent_output_tokens`.
     - `prune`: whether old outputs of tools may leave the window, `prune_from` so many percent of it in use;
       `protect`: how many of the newest tokens stay, `minimum`: how many must be freed for it to be worth it (`None`:
       what suits the window); outputs of `protected_tools` stay (`*` at the end of a name stands for all that begin
@@ -86,6 +97,10 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tail: Annotated[int, Meta(ge=0)] = MAX_TAIL_TOKENS
     compaction_model: str = ""
     frees: Annotated[float, Meta(ge=0, le=100)] = _COMPACTION.min_freed_percent
+    summaries: bool = True
+    recent_tokens: Annotated[int, Meta(ge=1)] | None = None
+    recent_output_tokens: Annotated[int, Meta(ge=1)] | None = None
+    recent_messages: Annotated[int, Meta(ge=2)] | None = None
     prune: bool = _PRUNING.enabled
     prune_from: Annotated[float, Meta(ge=0, le=100)] = _PRUNING.min_used_percent
     protect: Annotated[int, Meta(ge=0)] | None = _PRUNING.protected_tokens
@@ -122,6 +137,10 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             tail=settings.compaction.tail_tokens,
             compaction_model=settings.compaction.model or "",
             frees=settings.compaction.min_freed_percent,
+            summaries=settings.session.summaries,
+            recent_tokens=settings.session.recent_tokens,
+            recent_output_tokens=settings.session.recent_output_tokens,
+            recent_messages=settings.session.recent_messages,
             prune=settings.pruning.enabled,
             prune_from=settings.pruning.min_used_percent,
             protect=settings.pruning.protected_tokens,
@@ -427,6 +446,12 @@ class RunContext:
         """The last call with its result, and how often it came in a row."""
         self.last_call_at = 0
         """When the last request went out (Unix ms); 0: none did."""
+        self.budget: WindowBudget | None = None
+        """What each part of a request may have; `None`: the window is compacted, not trimmed."""
+        self.estimate_scale = 1.0
+        """Tokens that one estimated token has, as far as reports told."""
+        self.left_out: list[tuple[str, str]] = []
+        """Tools (names) for which this epoch has no room in the window, and why."""
 
     @property
     def id(self) -> str:
@@ -437,6 +462,18 @@ class RunContext:
     def settings(self) -> LoopSettings:
         """Return the settings of the loop."""
         return self.setup.settings
+
+    @property
+    def gives_outputs_back(self) -> bool:
+        """Return whether the model can read again what left the window: it has the HUD's own tool `memory`."""
+        return any((spec.name, spec.description) == _MEMORY for spec in self.tool_specs)
+
+    @property
+    def front_tokens(self) -> tuple[int, int]:
+        """Return the tokens of the system prompt, and of the definitions of the tools, about."""
+        definitions = sum(len(msgspec.json.encode(spec)) for spec in self.tool_specs)
+        prompt = sum(map(len, self.prompt.blocks))
+        return round(prompt * TOKENS_PER_CHARACTER), round(definitions * TOKENS_PER_CHARACTER)
 
     def now(self) -> int:
         """Return the time in Unix milliseconds."""
@@ -484,7 +521,7 @@ class RunContext:
 
     async def refresh(self) -> None:
         """Begin an epoch: assemble the system prompt and the tools anew. Returns nothing."""
-        setup, environment = self.setup, self.setup.environment
+        setup, environment, settings = self.setup, self.setup.environment, self.settings
         # a day, not a moment: the prompt must not change while the epoch lasts
         day = datetime.fromtimestamp(self.now() / 1000, UTC).date().isoformat()
         facts = system_prompt.read_prompt_facts(
@@ -500,6 +537,7 @@ class RunContext:
             home=environment.home,
             extra=[pattern for pattern in patterns if not pattern.startswith(("/", "~"))],
             user_extra=anywhere,
+            room=None if settings.summaries else int(self._front_ceiling() / TOKENS_PER_CHARACTER),
         )
         self.prompt = system_prompt.assemble_prompt(
             facts,
@@ -509,6 +547,42 @@ class RunContext:
             instructions=instructions,
         )
         await self._collect_tools()
+        self.budget = None if settings.summaries or not self.gives_outputs_back else self._window_budget()
+        limits = setup.limits
+        if self.budget is not None:
+            characters = min(limits.output_characters, self.budget.one_output_characters)
+            limits = msgspec.structs.replace(limits, output_characters=characters)
+        self.tool_context.limits = limits
+
+    def _front_ceiling(self) -> int:
+        rule = msgspec.structs.replace(self.settings.overflow, automatic=True)
+        return front_ceiling(usable_of(self.model.window, rule) or 0)
+
+    def _window_budget(self) -> WindowBudget:
+        """Return what each part of this epoch's requests may have; tools for which there is no room are left out."""
+        settings, window = self.settings, self.model.window
+        usable = usable_of(window, msgspec.structs.replace(settings.overflow, automatic=True)) or 0
+        self.left_out = []
+        foreign = [spec for spec in self.tool_specs if not self._is_own_tool(spec.name)]
+        while foreign and self.front_tokens[1] > front_ceiling(usable):
+            spec = foreign.pop()
+            self.tool_specs = tuple(each for each in self.tool_specs if each is not spec)
+            self.tools.pop(spec.name, None)
+            room = f"all tools may have {front_ceiling(usable):,} tokens of this window"
+            self.left_out.append((spec.name, f"the tool is left out: {room}"))
+        system, tools = self.front_tokens
+        return window_budget(
+            usable,
+            system=system,
+            tools=tools,
+            hud=Settings().budget_for(window.limit_tokens),
+            messages=settings.recent_tokens,
+            outputs=settings.recent_output_tokens,
+            most=settings.recent_messages,
+        )
+
+    def _is_own_tool(self, name: str) -> bool:
+        return name in TOOLS or name in RESERVED_TOOL_NAMES or name.startswith(("hud", "memory"))
 
     async def _collect_tools(self) -> None:
         hooks = self.setup.hooks

@@ -23,6 +23,7 @@ from hudkit.agent.records import (
     StoredReasoning,
     StoredSession,
     StoredText,
+    TrimMarker,
 )
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.session_transcript import SessionTranscript
@@ -174,6 +175,8 @@ def _part(part: StoredPart, user: bool, clean: _Clean) -> Child:
             return e("p", "changed: ", e("code", clean(", ".join(changed))), class_="hint")
         case CompactionMarker(auto=auto):
             return e("p", f"compaction ({'automatic' if auto else 'asked for'})", class_="hint")
+        case TrimMarker(text=text):
+            return e("p", clean(text), class_="hint")
     return None
 
 

@@ -15,7 +15,14 @@ from msgspec.structs import replace
 
 from hudkit.agent.file_changes import FileChange
 from hudkit.agent.message_history import last_todos
-from hudkit.agent.records import CompactionMarker, ReportedUsage, StoredMessage, StoredPart, StoredSession
+from hudkit.agent.records import (
+    CompactionMarker,
+    ReportedUsage,
+    StoredMessage,
+    StoredPart,
+    StoredSession,
+    TrimMarker,
+)
 from hudkit.agent.session_store import SessionStore
 from hudkit.clock import new_id, unix_ms
 from hudkit.errors import SessionError
@@ -88,7 +95,7 @@ def _copy(message: StoredMessage, session_id: str, names: Mapping[str, str], ids
 
 
 def _copied_part(part: StoredPart, id: str, names: Mapping[str, str]) -> StoredPart:
-    if isinstance(part, CompactionMarker):
+    if isinstance(part, CompactionMarker | TrimMarker):
         return replace(part, id=id, tail_from=names.get(part.tail_from, part.tail_from))
     return replace(part, id=id)
 

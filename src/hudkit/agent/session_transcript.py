@@ -150,6 +150,8 @@ def _part(part: records.StoredPart) -> transcripts.Part:
             return transcripts.PatchPart(part.id, part.files)
         case records.CompactionMarker():
             return transcripts.CompactionPart(part.id, part.auto, part.overflow, part.tail_from)
+        case records.TrimMarker():
+            return transcripts.TextPart(part.id, part.text, synthetic=True)
         case records.StoredCall():
             return tool_part(part)
 

@@ -47,13 +47,20 @@ class _InstructionFile(msgspec.Struct, frozen=True):
 
 
 def collect_instructions(
-    workspace: Workspace, *, home: Path | None = None, extra: Sequence[str] = (), user_extra: Sequence[Path] = ()
+    workspace: Workspace,
+    *,
+    home: Path | None = None,
+    extra: Sequence[str] = (),
+    user_extra: Sequence[Path] = (),
+    room: int | None = None,
 ) -> tuple[_InstructionFile, ...]:
     """Return the instruction files: the user's, the project's from its root downward, then configured ones.
 
-    `extra` are patterns of files inside the project, `user_extra` files of the user's choice anywhere. Never raises.
+    `extra` are patterns of files inside the project, `user_extra` files of the user's choice anywhere. All
+    have `room` bytes at most, where that is less than the default. Never raises.
     """
-    return tuple(_within_bounds(_instruction_files(workspace, home, extra, user_extra)))
+    bytes_left = MAX_INSTRUCTION_BYTES if room is None else min(MAX_INSTRUCTION_BYTES, room)
+    return tuple(_within_bounds(_instruction_files(workspace, home, extra, user_extra), bytes_left))
 
 
 def instruction_blocks(instructions: Iterable[_InstructionFile]) -> tuple[str, ...]:
@@ -135,9 +142,9 @@ def _instruction_file(file: ContextFile, source: _Source) -> _InstructionFile:
     return _InstructionFile(file.path, source, file.text.strip("\n"), remark)
 
 
-def _within_bounds(files: Iterable[_InstructionFile]) -> Iterator[_InstructionFile]:
-    """Yield files as far as all of them stay within the bounds; the same file, or the same text, once."""
-    room, count = MAX_INSTRUCTION_BYTES, 0
+def _within_bounds(files: Iterable[_InstructionFile], room: int) -> Iterator[_InstructionFile]:
+    """Yield files as far as all of them stay within `room` bytes; the same file, or the same text, once."""
+    count = 0
     paths: set[Path] = set()
     texts: set[str] = set()
     for file in files:

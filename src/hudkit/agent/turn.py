@@ -25,7 +25,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from hudkit.agent import compacting, events, message_history, user_input
+from hudkit.agent import compacting, events, message_history, trimming, user_input
 from hudkit.agent.answer_types import WrongAnswer, wrong_answer_text
 from hudkit.agent.file_undo import note_final_content
 from hudkit.agent.hooks import (
@@ -42,7 +42,7 @@ from hudkit.agent.hooks import (
 from hudkit.agent.message_history import compaction_marker, is_summary
 from hudkit.agent.model_call import report_call, stream_response, unreadable_arguments
 from hudkit.agent.records import ChangedFiles, FileDiff, StoredCall, StoredMessage, StoredText, resume_hint
-from hudkit.agent.request_builder import build_request, gives_outputs_back
+from hudkit.agent.request_builder import build_request
 from hudkit.agent.run_context import PluginTool, RunContext, SubTask, TaskArguments, joined_text
 from hudkit.agent.session_transcript import tool_part
 from hudkit.agent.spending import SpendingLimit
@@ -105,7 +105,7 @@ async def run_turn(run: RunContext, task: SubTask | None = None) -> events.TurnE
         the user said something       -> store it: it goes out with the next call
         a sub-agent came to its end   -> store what it reports
         nothing is left to do         -> wait for the sub-agents that are at work, or end
-        the window is full            -> store a marker
+        the window is full            -> store a marker; in a session without summaries, trim it
         a limit of cost is reached    -> end
         otherwise                     -> a model call with its tool calls
     """
@@ -140,7 +140,10 @@ async def _take_rounds(run: RunContext) -> events.TurnEnded:
             await compacting.compact(run, marker)
         elif run.compaction_requested:
             run.compaction_requested = False
-            compacting.mark(run, auto=False)
+            if run.budget is not None:
+                trimming.trim_to_tail(run)
+            else:
+                compacting.mark(run, auto=False)
         elif run.steering:
             await user_input.store_steering(run, run.steering.popleft())
         elif (not steps or run.background.any_ended) and store_task_reports(run):
@@ -158,7 +161,9 @@ async def _take_rounds(run: RunContext) -> events.TurnEnded:
                 else:
                     words = StoredText(run.new_id("prt"), wrong_answer_text(wrong), synthetic=True)
                     user_input.store_user_message(run, [words])
-        elif _overflows(run) and compacting.mark(run, auto=True) is not None:
+        elif run.budget is not None and trimming.trim_where_full(run):
+            pass  # what was left is measured again
+        elif run.budget is None and _overflows(run) and compacting.mark(run, auto=True) is not None:
             pass  # the marker is the last message now: the next round compacts
         elif steps >= (run.agent.steps or run.settings.steps):
             reason, error = "steps", f"the turn was ended after {steps} model calls, its limit"
@@ -209,6 +214,8 @@ async def _step(run: RunContext, number: int) -> tuple[str, str]:
         try:
             message, end = await stream_response(run, request, run.model, head)
         except ContextTooLong as error:
+            if run.budget is not None:
+                return ("", "") if trimming.trim_after_refusal(run) else ("window", str(error))
             if _answered_since_compaction(run.history.messages) and compacting.mark(run, auto=True, overflow=True):
                 return "", ""
             return "window", str(error)
@@ -262,6 +269,11 @@ async def _fall_back(run: RunContext, reason: str) -> tuple[bool, str]:
 def _reason_to_end(run: RunContext, end: Completion) -> tuple[str, str]:
     """Return what follows from how an answer without calls ended: reason and error, both empty where it goes on."""
     match end.reason:
+        case "compact" if run.budget is not None:
+            if not trimming.trim_to_tail(run):
+                return "window", _WINDOW_FULL
+            user_input.store_user_message(run, [StoredText(run.new_id("prt"), compacting.GO_ON, synthetic=True)])
+            return "", ""
         case "compact":
             if compacting.mark(run, auto=True) is None:
                 return "window", _WINDOW_FULL
@@ -669,7 +681,9 @@ def _ended_call(run: RunContext, running: StoredCall, outcome: ToolOutcome, fail
 
 def _bound_output(run: RunContext, text: str) -> str:
     """Return an output, or the beginning and end of one that is too long; our own tools keep to the limit."""
-    limit = run.setup.limits.output_characters + 2_000  # our own tools' outputs have a few lines of remarks above it
+    limit = (
+        run.tool_context.limits.output_characters + 2_000
+    )  # our own tools' outputs have a few lines of remarks above it
     if len(text) <= limit:
         return text
     head, tail = limit * 2 // 3, limit // 3
@@ -762,7 +776,7 @@ def _prune(run: RunContext) -> None:
     The store keeps them, and `memory` gets them back; without that tool nothing is pruned.
     """
     settings = run.settings
-    if not settings.prune or not gives_outputs_back(run):
+    if not settings.prune or not run.gives_outputs_back:
         return
     messages = run.history.visible()
     calls = {message.id: message_history.calls_of(message) for message in messages}

@@ -51,6 +51,12 @@ def session_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let commands that you are not asked about write only in the project and in temporary directories",
     )
+    parser.add_argument(
+        "--no-summaries",
+        dest="summaries",
+        action="store_false",
+        help="let the oldest messages leave a full window, where memory reads them; no model summarises them",
+    )
     parser.add_argument("--no-hud", dest="hud", action="store_false", help="let the agent work without a HUD")
     parser.add_argument(
         "--data",

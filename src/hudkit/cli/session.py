@@ -46,6 +46,7 @@ def sitting_of(
         args.hud,
         # with --yes nobody looks at any command
         ("all" if args.yes else "rules") if args.confine else "off",
+        args.summaries,
     )
     place = DataLocation(args.data, user_settings(name))
     panel = Panel(place.log if args.hud else None, place.settings)

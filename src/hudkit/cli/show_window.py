@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.styles import HUD_STYLES, on_terminal, print_lines, put_lines
 from hudkit.compose import visible
-from hudkit.hud.window_usage import WindowUsage, window_usage
+from hudkit.hud.window_usage import WindowUsage, budget_lines, window_usage
 from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS
 from hudkit.tools.window_usage import window_facts
 
@@ -52,6 +52,9 @@ def _bars(usage: WindowUsage, columns: int) -> Iterator[Text]:
         yield from rows
         yield Text()
         yield from wrap_text(_ABOUT_PARTS, columns, style="dim")
+    if usage.budget:
+        yield Text()
+        yield from (Text(line) for line in budget_lines(usage))
 
 
 def _window_lines(name: str, usage: WindowUsage) -> Iterator[str]:
@@ -69,6 +72,9 @@ def _window_lines(name: str, usage: WindowUsage) -> Iterator[str]:
         yield f"{visible(name)[:_PART_WIDTH]:<{_PART_WIDTH}} {tokens:>9,} {100 * tokens / limit:>5.1f} %"
     if rows:
         yield f"\n{_ABOUT_PARTS}"
+    if usage.budget:
+        yield ""
+        yield from budget_lines(usage)
 
 
 def _window_head(name: str, window: WindowUsage) -> Iterator[str]:

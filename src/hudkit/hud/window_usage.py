@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil
 
 import msgspec
 
 from hudkit.config import Settings
 from hudkit.hud.frame_request import estimate_usage, usage_trend
+from hudkit.log.payloads import RequestCeilings
 from hudkit.sections.model_calibration import (
     REQUEST_PARTS,
     MeasuredRequest,
@@ -29,12 +30,26 @@ _NAMES = {
 }
 """How the parts of a request are called in answers and on pages."""
 
+_BUDGET_CELLS = 30
+"""Characters of the name of a part with a ceiling."""
+
+_OUTPUT_OF, _LAST_ANSWER = "output of ", "last answer"
+
 
 class WindowPart(msgspec.Struct, frozen=True):
     """Tokens of a part; `exact` where they were counted or reported, not estimated."""
 
     part: str
     tokens: int
+    exact: bool = False
+
+
+class PartBudget(msgspec.Struct, frozen=True):
+    """Tokens that a part of the window has and may have at most; `exact` where they were counted, not estimated."""
+
+    part: str
+    tokens: int
+    ceiling: int
     exact: bool = False
 
 
@@ -45,7 +60,7 @@ class WindowUsage(msgspec.Struct, frozen=True):
     reported yet, and `doubt` the share by which that can be wrong (a deviation); `None`: there is none. `shares` add
     up to what is reported, or, where that is unknown, to `now`. `overflow` are the calls until the host
     compacts, or the window is full. `reports` were learned from; `error` is the median share by which the last
-    estimates were wrong.
+    estimates were wrong. `budget` is empty where the host sets its parts no ceilings.
     """
 
     usage: Usage
@@ -57,6 +72,7 @@ class WindowUsage(msgspec.Struct, frozen=True):
     model: str
     reports: int
     error: float | None
+    budget: tuple[PartBudget, ...] = ()
 
     @property
     def reserve(self) -> int:
@@ -76,16 +92,51 @@ def window_usage(state: HudState, settings: Settings) -> WindowUsage:
     calibration = calibrations.of(model)
     is_unreported = last is not None and last.spent is None
     ahead = estimate_tokens(calibration, request_amounts(last)) if last and is_unreported else None
+    shares = _parts(usage.used_tokens, calibrations.reported, last, calibration, ahead)
+    ceilings = last.parts.ceilings if last else None
     return WindowUsage(
         usage=usage,
         trend=trend,
         overflow=_calls_until(ceiling, usage.used_tokens, trend.rate) if trend and usage.used_tokens else None,
-        shares=_parts(usage.used_tokens, calibrations.reported, last, calibration, ahead),
+        shares=shares,
         now=round(ahead.tokens) if ahead else None,
         doubt=max(ahead.doubt / ahead.tokens, calibration.error or 0.0) if ahead and ahead.tokens else None,
         model=model,
         reports=calibration.reports,
         error=calibration.error,
+        budget=_budget(shares, ceilings, last.hud) if ceilings and last else (),
+    )
+
+
+def budget_lines(usage: WindowUsage) -> Iterator[str]:
+    """Yield what each part of the window has of what it may have; nothing where it has no ceilings."""
+    if usage.budget:
+        yield "Without summaries: tokens of each part, and what it may have"
+    for row in usage.budget:
+        name = row.part + ("" if row.exact else " ~")
+        yield f"{name:<{_BUDGET_CELLS}} {row.tokens:>9,} of {row.ceiling:>9,}"
+
+
+def _budget(shares: Sequence[WindowPart], ceilings: RequestCeilings, hud: int) -> tuple[PartBudget, ...]:
+    """Return what each part has beside what it may have; outputs of tools are counted with the messages, too."""
+    tokens = {share.part: share.tokens for share in shares}
+    outputs = sum(share.tokens for share in shares if share.part.startswith(_OUTPUT_OF))
+    words = tokens.get(_NAMES["words"], 0) + tokens.get(_LAST_ANSWER, 0)
+    system, tools, both = (tokens.get(_NAMES[part], 0) for part in ("system", "tools", "untold"))
+    front = (
+        (PartBudget(_NAMES["untold"], both, ceilings.system + ceilings.tools),)
+        if both
+        else (
+            PartBudget(_NAMES["system"], system, ceilings.system),
+            PartBudget(_NAMES["tools"], tools, ceilings.tools),
+        )
+    )
+    return (
+        *front,
+        PartBudget("HUD", hud, ceilings.hud, exact=True),
+        PartBudget(_NAMES["words"], words + outputs, ceilings.messages),
+        PartBudget("outputs of tools among them", outputs, ceilings.outputs),
+        PartBudget("in all", sum(share.tokens for share in shares), ceilings.usable),
     )
 
 
@@ -98,7 +149,7 @@ def _parts(
 ) -> tuple[WindowPart, ...]:
     if used is not None and reported is not None and reported.spent is not None:
         answer = max(0, used - reported.spent.request)
-        return _parts_of_request(used, reported, calibration, (("last answer", answer),))
+        return _parts_of_request(used, reported, calibration, ((_LAST_ANSWER, answer),))
     if used is None and last is not None and ahead is not None:
         return _parts_of_request(round(ahead.tokens), last, calibration, ())
     return ()
@@ -114,7 +165,7 @@ def _parts_of_request(
         if part == "outputs":
             size = sum(output.size for output in request.parts.outputs)
             for output in request.parts.outputs if size else ():
-                weights[f"output of {output.tool}"] = tokens * output.size / size
+                weights[f"{_OUTPUT_OF}{output.tool}"] = tokens * output.size / size
         elif part != "hud":  # counted, not estimated
             weights[_NAMES[part]] = weights.get(_NAMES[part], 0.0) + tokens
     return split_total(total, tuple(weights.items()), (("HUD", request.hud), *exact))

@@ -667,17 +667,32 @@ class ToolOutputTotal(msgspec.Struct, frozen=True, array_like=True):
     size: int
 
 
+class RequestCeilings(msgspec.Struct, frozen=True):
+    """Tokens that the parts of a request may have at most, in a session that is trimmed instead of summarised.
+
+    `usable` is of the whole request; `outputs` of tools are among the `messages`.
+    """
+
+    usable: int
+    system: int
+    tools: int
+    hud: int
+    messages: int
+    outputs: int
+
+
 class RequestParts(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a request carries, in characters.
 
     The host's system prompt and the definitions of its tools (`None`: not known), the words of messages and calls,
-    and what each tool brought.
+    and what each tool brought. `ceilings` is where the host holds these parts to a budget.
     """
 
     system: int | None = None
     tools: int | None = None
     words: int = 0
     outputs: tuple[ToolOutputTotal, ...] = ()
+    ceilings: RequestCeilings | None = None
 
 
 class ResponseTokens(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -49,6 +49,11 @@ def _context(session: SessionCore, args: SessionArguments) -> OperationResult:
         lines.append(f"- compactions so far: {session.state.compacted.count}")
     if window.shares:
         lines += ["", *markdown_table(("part", "tokens", "of the window"), _rows(window))]
+    if window.budget:
+        rows = [
+            (row.part + ("" if row.exact else " ~"), f"{row.tokens:,}", f"{row.ceiling:,}") for row in window.budget
+        ]
+        lines += ["", "What is older leaves a full window:", "", *markdown_table(("part", "tokens", "at most"), rows)]
     if (window.usage.percent or 0) >= _ADVICE_FROM_PERCENT:
         lines.append("\n`hud_compact` makes room when this turn ends; files read in parts take less of it.")
     return OperationResult(
@@ -77,6 +82,7 @@ def window_facts(id: str, window: WindowUsage) -> dict[str, Any]:
         "trend": msgspec.to_builtins(trend) if trend else None,
         "calls_until_overflow": window.overflow,
         "estimate": {"tokens": window.now, "doubt": _share(window.doubt)} if window.now is not None else None,
+        "budget": msgspec.to_builtins(window.budget),
         "calibration": {"reports": window.reports, "error": _share(window.error)},
     }
 

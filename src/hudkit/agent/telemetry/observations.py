@@ -236,7 +236,7 @@ class TelemetrySink:
                 yield CompactionBegan(id, now, trigger)
             case events.CompactionFinished():
                 yield CompactionEnded(id, now, not event.without_model)
-            case events.OutputsPruned():
+            case events.OutputsPruned() | events.MessagesTrimmed() if event.calls:
                 yield OutputsLeft(id, now, len(event.calls))
 
     def _error_type(self, reason: str) -> str:

@@ -16,6 +16,7 @@ from hudkit.agent.terminal.panel import Panel, dollars
 from hudkit.agent.terminal.screen import clip, one_line, wrap_text
 from hudkit.agent.terminal.window_bar import forecast_text, part_lines, window_text
 from hudkit.errors import ToolError
+from hudkit.hud.window_usage import budget_lines
 from hudkit.tokens import usage_of
 
 _MOST_LINES = 400
@@ -46,6 +47,9 @@ def context_lines(loop: AgentLoop, panel: Panel, columns: int) -> Iterator[Text]
         of = "they add up to the estimate" if reported is None else f"they add up to its {reported:,} tokens"
         words = f"~ estimated; the parts are of the last request whose usage the HUD was told, {of}"
         yield from wrap_text(words, columns, style="dim")
+    if usage.budget:
+        yield Text()
+        yield from (Text(line) for line in budget_lines(usage))
 
 
 def cost_lines(loop: AgentLoop) -> Iterator[Text]:

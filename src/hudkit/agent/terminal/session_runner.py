@@ -68,6 +68,7 @@ class SessionRequest(msgspec.Struct):
     rules: tuple[PermissionRule, ...] = ()
     hud: bool = True
     confine: Literal["off", "rules", "all"] = "off"
+    summaries: bool = True
 
 
 class DataLocation:
@@ -251,6 +252,9 @@ async def _open_loop(
         SectionPaths(user / "plugins", data_directory() / "trusted-plugins"), request.directory
     )
     settings = location.settings
+    loop_settings = LoopSettings.from_user_settings(settings)
+    if not request.summaries:
+        loop_settings = replace(loop_settings, summaries=False)
     options = LoopOptions(
         agent=request.agent or settings.session.agent or "",
         plugins=[(PLUGIN_NAME, _hud_of(location, opened))] if request.hud else [],
@@ -259,7 +263,7 @@ async def _open_loop(
         # The last that fits decides: what the command line says comes behind the settings.
         permissions=(*parse_rules(settings.permissions, "[permissions]"), *request.rules),
         confine=settings.session.confine if request.confine == "off" else request.confine,
-        settings=LoopSettings.from_user_settings(settings),
+        settings=loop_settings,
         limits=tool_limits(settings.tools),
         plugin_options=settings.plugins,
         mcp_servers=settings.mcp_servers,

@@ -130,6 +130,11 @@ class _Lines:
                 self.note("Compacted: a summary stands for what came before.")
                 if without:
                     self.problem(f"No model wrote the summary ({without}); it is made of the records.")
+            case events.MessagesTrimmed(messages=count, calls=calls):
+                left = [f"The oldest {_counted(count, 'message')}"] if count else []
+                left += [f"the outputs of {_counted(len(calls), 'old call')}"] if calls else []
+                words = " and ".join(left)
+                self.note(f"{words[:1].upper()}{words[1:]} left the window; memory reads them.")
             case events.OutputsPruned(calls=calls):
                 self.note(f"The outputs of {_counted(len(calls), 'old call')} left the window.")
             case events.ModelSubstituted(wanted=wanted, model=model, reason=reason):
@@ -430,6 +435,8 @@ def _fields(event: AgentEvent) -> Iterator[tuple[str, dict[str, Any]]]:
             yield "compacting", {"auto": auto}
         case events.CompactionFinished(without_model=without):
             yield "compacted", {"without_model": without}
+        case events.MessagesTrimmed(messages=count, calls=calls):
+            yield "trimmed", {"messages": count, "calls": list(calls)}
         case events.OutputsPruned(calls=calls):
             yield "pruned", {"calls": list(calls)}
         case events.ModelSubstituted(wanted=wanted, model=model, reason=reason):

@@ -124,7 +124,7 @@ def superseded_reads(uses: Iterable[FileUse]) -> frozenset[str]:
     return frozenset(superseded)
 
 
-def _is_protected(tool: str, names: Collection[str]) -> bool:
+def is_protected_tool(tool: str, names: Collection[str]) -> bool:
     """Return whether a tool is among the names; one that ends in `*` stands for all that begin so."""
     return tool in names or any(name.endswith("*") and tool.startswith(name[:-1]) for name in names)
 
@@ -159,7 +159,7 @@ def prune_candidates(
         is_read = output.tool in READ_TOOLS or output.call in reads
         if output.call in needed or (is_read and output.call not in superseded):
             continue
-        if not _is_protected(output.tool, names):
+        if not is_protected_tool(output.tool, names):
             candidates.append(PruneCandidate(output.call, output.tool, size, behind, output.blocks))
     return tuple(reversed(candidates))
 
