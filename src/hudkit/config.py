@@ -405,6 +405,21 @@ class McpServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seconds: Annotated[float, Meta(gt=0, le=600)] = 30.0
 
 
+class LanguageServer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A language server that our own agent asks about files it changed: a `command` with `args` and `env`.
+
+    `files` are patterns of paths in the project. `seconds` is how long a change may wait for what it says, `severity`
+    the least that is told.
+    """
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    files: tuple[str, ...] = ()
+    seconds: Annotated[float, Meta(gt=0, le=60)] = 3.0
+    severity: Literal["error", "warning", "information", "hint"] = "warning"
+
+
 class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the tools of `hudkit run` and `hudkit chat` take and give at most."""
 
@@ -509,6 +524,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             description="MCP servers whose tools our own agent has, by name: `command`, `args`, `env`, or `url`, "
             "`headers`; `tools` (patterns), `trust` (`ask`, `reads`, `all`), `seconds`"
+        ),
+    ] = {}
+    language_servers: Annotated[
+        dict[str, LanguageServer],
+        Meta(
+            description="language servers that say what is wrong with a file that our own agent changed, by name: "
+            "`command`, `args`, `env`, `files` (patterns), `seconds`, `severity`"
         ),
     ] = {}
     window: Annotated[

@@ -75,6 +75,7 @@ OPTIONS = {
     "confine": "session.confine",
     "hook_seconds": "session.plugin_hook_seconds",
     "mcp_servers": "mcp_servers",
+    "language_servers": "language_servers",
     "permissions": "permissions",
     "plugin_options": "plugins",
     "telemetry": "telemetry.enabled",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hudkit.agent.session_export import export_session
     from hudkit.agent.session_store import SessionStore
     from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits, ToolOutcome, function_tool
-    from hudkit.config import McpServer
+    from hudkit.config import LanguageServer, McpServer
     from hudkit.models import open_model
 
 _MODULES = {
@@ -41,6 +41,7 @@ _MODULES = {
     "EventSink": "hudkit.agent.events",
     "EventStream": "hudkit.agent.events",
     "HudPlugin": "hudkit.agent.hud_hooks",
+    "LanguageServer": "hudkit.config",
     "LoggedRequest": "hudkit.agent.request_log",
     "LoopOptions": "hudkit.agent.run_context",
     "LoopSettings": "hudkit.agent.run_context",
@@ -81,6 +82,7 @@ __all__ = [
     "EventSink",
     "EventStream",
     "HudPlugin",
+    "LanguageServer",
     "LoggedRequest",
     "LoopOptions",
     "LoopSettings",

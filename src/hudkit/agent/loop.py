@@ -42,6 +42,7 @@ from hudkit.agent.hooks import (
     Tools,
     ToolsRequest,
 )
+from hudkit.agent.language_servers import LanguageServers
 from hudkit.agent.mcp_servers import McpServers
 from hudkit.agent.message_history import MessageHistory, calls_of, last_todos
 from hudkit.agent.permissions import AskUser, PermissionReply, PermissionRequest
@@ -194,10 +195,11 @@ class AgentLoop:
         open_by_name = _model_opener(hooks, options.connect, auth_headers, settings.windows)
         tools = _all_tools((*options.tools, *await servers.connect()))
         problems += servers.problems
+        language_servers = LanguageServers(options.language_servers, workspace.root)
         setup = LoopSetup(
             store, workspace, hooks, bus, open_by_name, agents, environment, tools, settings,
             (*servers.rules, *options.permissions), _one_question_at_a_time(options.ask_user), options.limits,
-            commands, log, auth_headers, registered.tool_owners, options.confine,
+            commands, log, auth_headers, registered.tool_owners, options.confine, language_servers,
         )  # fmt: skip
         stored, recovered = await _open_session(setup, session, project)
         name = options.agent or stored.agent or "build"
@@ -480,6 +482,8 @@ class AgentLoop:
             name, close = self._closers.pop()
             await self.setup.hooks.end(name, close, seconds=_PLUGIN_CLOSE_SECONDS)
         await self._servers.close()
+        if self.setup.language_servers is not None:
+            await self.setup.language_servers.close()
         self.setup.hooks.close()
         self.setup.store.close()
         if self.setup.request_log is not None:

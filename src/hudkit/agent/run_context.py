@@ -23,6 +23,7 @@ from hudkit.agent.agent_definitions import AgentDefinition
 from hudkit.agent.answer_types import AnswerType
 from hudkit.agent.events import AgentEvent, EventBus, ModelSubstituted
 from hudkit.agent.hooks import Hooks, ToolDefinition, ToolDescription, ToolReference, Tools, ToolsRequest
+from hudkit.agent.language_servers import LanguageServers
 from hudkit.agent.message_history import MessageHistory
 from hudkit.agent.permissions import AskUser, PermissionRule, Permissions, reject_all
 from hudkit.agent.records import Attachment, StoredMessage
@@ -33,7 +34,7 @@ from hudkit.agent.spending import SpendingLimit
 from hudkit.agent.system_prompt import SystemPrompt
 from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits
 from hudkit.agent.workspace import Workspace
-from hudkit.config import CompactionSettings, McpServer, PruningSettings, Settings, ToolSettings
+from hudkit.config import CompactionSettings, LanguageServer, McpServer, PruningSettings, Settings, ToolSettings
 from hudkit.context.budget import TOKENS_PER_CHARACTER
 from hudkit.context.compaction.cut_point import MAX_TAIL_TOKENS
 from hudkit.context.window_budget import WindowBudget, front_ceiling, window_budget
@@ -206,6 +207,7 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     - `tools`: what the model may call beside the loop's own tools: functions as they are, or with
       `hudkit.agent.function_tool`. They are permitted where no rule says otherwise.
     - `mcp_servers`: servers whose tools the model has, by name; what their calls may do unasked is their `trust`.
+    - `language_servers`: what says what is wrong with files that tools changed, by name.
     - `permissions`: rules behind the defaults; the last that matches decides. `ask_user` answers what they leave open
       (default: everything is refused).
     - `confine`: commands may write only in the project and in temporary directories, by the system's own means
@@ -230,6 +232,7 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     hook_seconds: float | None = None
     tools: Sequence[Tool | Callable[..., Any]] = ()
     mcp_servers: Mapping[str, McpServer] = {}
+    language_servers: Mapping[str, LanguageServer] = {}
     permissions: Sequence[PermissionRule] = ()
     ask_user: AskUser = reject_all
     confine: Literal["off", "rules", "all"] = "off"
@@ -282,6 +285,7 @@ class LoopSetup(msgspec.Struct):
     auth_headers: dict[str, dict[str, str]] = {}
     tool_owners: dict[str, str] = {}
     confine: Literal["off", "rules", "all"] = "off"
+    language_servers: LanguageServers | None = None
 
 
 class PluginTool(msgspec.Struct, frozen=True):

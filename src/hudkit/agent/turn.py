@@ -455,6 +455,8 @@ async def _run_call(run: RunContext, message: StoredMessage, call: StoredCall) -
             outcome = ToolOutcome("")
             failure, kind = _describe_failure(call, error)
         outcome, failure = await _hooked_outcome(run, message, running, outcome, failure)
+        # behind the hook: a plugin's formatter changes the file once more
+        outcome = await _with_diagnostics(run, outcome)
     except asyncio.CancelledError:
         reason = _CANCELLED + resume_hint(running) if running.status == "running" else _NEVER_RAN
         ended = replace(running, status="error", error=reason, ended=run.now(), interrupted=True)
@@ -594,6 +596,15 @@ async def _with_instructions(run: RunContext, call: StoredCall, outcome: ToolOut
         return outcome
     new = [block for block in blocks if not _stands_in_window(run, block)]
     return replace(outcome, text="\n\n".join([outcome.text, *new])) if new else outcome
+
+
+async def _with_diagnostics(run: RunContext, outcome: ToolOutcome) -> ToolOutcome:
+    """Return the outcome with what language servers say of the files that the call changed."""
+    servers = run.setup.language_servers
+    if servers is None or not outcome.files:
+        return outcome
+    text = await servers.diagnostics(outcome.files)
+    return replace(outcome, text=f"{outcome.text}\n\n{text}") if text else outcome
 
 
 def _stands_in_window(run: RunContext, block: str) -> bool:

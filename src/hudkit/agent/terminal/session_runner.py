@@ -267,6 +267,7 @@ async def _open_loop(
         limits=tool_limits(settings.tools),
         plugin_options=settings.plugins,
         mcp_servers=settings.mcp_servers,
+        language_servers=settings.language_servers,
         hook_seconds=settings.session.plugin_hook_seconds,
         home=Path.home(),
         user_agents=[user / "agents"],
