@@ -39,8 +39,10 @@ def run(args: argparse.Namespace) -> int:
     if args.host is None and args.agents_md and not args.purge:
         tell(args, block, "no longer described in AGENTS.md" if block else "not described in AGENTS.md here")
         return 0
-    require_host(args)
-    if args.host == "mcp":
+    steps: tuple[InstallStep, ...] = ()
+    if args.host is None and args.purge:
+        pass  # who uses hudkit from a program, or its own agent, has it in no host
+    elif args.host == "mcp":
         steps = mcp.uninstall(spot(args), args.client or "", dry_run=args.dry_run)
     elif args.host == "claude-code":
         steps = claude_code.uninstall(claude_target(args), dry_run=args.dry_run)
@@ -49,8 +51,9 @@ def run(args: argparse.Namespace) -> int:
     elif args.host == "pi":
         steps = pi.uninstall(pi_target(args), dry_run=args.dry_run)
     else:
+        require_host(args)
         steps = opencode.uninstall(here, dry_run=args.dry_run)
-    still = not args.dry_run and _is_in_a_host(args, here)
+    still = (not args.dry_run or args.host is None) and _is_in_a_host(args, here)
     if args.purge and still:
         raise ConfigError(
             "the log is still in use: hudkit is also installed elsewhere", hint="Uninstall it there first"

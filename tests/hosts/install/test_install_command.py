@@ -171,3 +171,19 @@ def test_codex_has_one_server_whichever_is_installed_first(home: Path, command: 
     _, said = command(uninstalling, "codex", "--purge")
     assert "hudkit is uninstalled" in said
     assert not config.parent.exists() and not (home / "data").exists()
+
+
+def test_who_has_it_in_no_host_purges_without_naming_one(home: Path, command: Command) -> None:
+    """As one does who uses it from a program, or its own agent."""
+    with Hud.open(home / "data" / "hudkit.db") as hud:
+        hud.session("s").call("notes.add", {"content": "x"})
+    _, shown = command(uninstalling, "--purge", "--dry-run")
+    assert "hudkit.db" in shown and (home / "data" / "hudkit.db").exists()
+    command(installing, "opencode")
+    with pytest.raises(ConfigError, match="still in use"):
+        command(uninstalling, "--purge")
+    command(uninstalling, "opencode")
+    assert command(uninstalling, "--purge")[0] == 0
+    assert not (home / "data").exists()
+    with pytest.raises(ConfigError, match="no host is named"):
+        command(uninstalling)

@@ -10,7 +10,8 @@ from hudkit.cli.parsing import CliCommand
 _DETAILS = """\
 `--purge` deletes what SECURITY.md lists: log, search index, exports, transcripts and requests of our own agent,
 worlds, backups, tokens; and the settings file where it is as `hudkit config init` wrote it. Settings that you changed
-and custom sections that you wrote stay.
+and custom sections that you wrote stay. Who uses hudkit from a program, or its own agent, names no host:
+`hudkit uninstall --purge`.
 
 `hudkit uninstall mcp` removes the server from every client that it was installed in; with --client from that one
 only, even if it was added there by hand."""
