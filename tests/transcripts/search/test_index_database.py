@@ -51,6 +51,20 @@ def test_what_is_new_is_read_once(place):
         assert index.update([talks]) == 0
 
 
+def test_a_snippet_goes_on_behind_the_word_that_it_was_chosen_for(place):
+    """In a list that repeats the question's other words, the answer stands there."""
+    talks = Talks()
+    prices = "\n".join(f"quince {number} costs {number * 37} cents" for number in range(60))
+    talks.said["ferry-1"].append(say("list", prices))
+    with IndexWriter.open(place) as index:
+        index.update([talks])
+    reader = IndexReader.open(place)
+    (hit,) = [hit for hit in reader.search(SearchQuery("quince 41 costs")) if hit.message == "list"]
+    reader.close()
+    assert "quince 41 costs 1517 cents" in hit.snippet and len(hit.snippet.split()) <= 34
+    assert hit.snippet.startswith("…") and hit.snippet.endswith("…")
+
+
 def test_a_growing_message_is_read_again(place):
     talks = Talks()
     said = talks.said["ferry-1"]

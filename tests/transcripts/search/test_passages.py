@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit.transcripts import Message, TextPart
+from hudkit.transcripts import Message, TextPart, ToolPart
 from hudkit.transcripts.search.passages import MAX_PASSAGE_CHARACTERS, MAX_PASSAGES, passages
 
 MOST = MAX_PASSAGES * MAX_PASSAGE_CHARACTERS
@@ -47,3 +47,14 @@ def test_a_secret_that_is_cut_off_is_not_searched(before: int, filler: str) -> N
     lead = filler * (before // len(filler))
     text = f"{lead}{' ' * (before - len(lead))}{KEY} and more" + " z" * 10_000
     assert not any("a1B2" in passage for passage in texts(text))
+
+
+@pytest.mark.parametrize("tool", ["memory", "mcp__hudkit__memory", "hudkit_hud__memory"])
+def test_what_a_search_said_again_is_not_searched(tool: str) -> None:
+    def call(arguments: dict[str, object]) -> list[str]:
+        part = ToolPart("t", tool, "t", "completed", arguments, "Said in conversations: the quince")
+        return [passage.text for passage in passages(Message("m", "s", "assistant", 1, 1, parts=(part,)))]
+
+    assert call({"operation": "search", "query": "quince"}) == []
+    assert call({"tool": "messages", "args": {}}) == []
+    assert any("quinces are in" in text for text in call({"operation": "hud_note", "text": "quinces are in"}))

@@ -172,7 +172,8 @@ MANY_SESSIONS = 400
 """Sessions up to which each is looked at by itself where the newest passages brought nothing."""
 
 NEIGHBOUR_HITS = 20  # best messages whose neighbours are looked at
-SNIPPET_WORDS = 32
+_CORE_WORDS = 20
+"""Words of a snippet that are chosen for the question; the others stand around them, more of them behind."""
 
 _COLUMNS = "e.id, e.session, e.place, e.message, e.role, e.tool, e.time, e.text, e.parts"
 
@@ -521,8 +522,9 @@ class IndexReader:
             return {}
         self._db.execute("DELETE FROM scratch.stems")
         self._db.executemany("INSERT INTO scratch.stems (rowid, t) VALUES (?, ?)", ((r.id, r.text) for r in rows))
-        sql = f"SELECT rowid, snippet(stems, 0, '', '', '…', {SNIPPET_WORDS}) FROM scratch.stems WHERE stems MATCH ?"
-        return {id: _first_words(text) for id, text in self._db.execute(sql, (match,))}
+        sql = f"SELECT rowid, snippet(stems, 0, '', '', '', {_CORE_WORDS}) FROM scratch.stems WHERE stems MATCH ?"
+        texts = {row.id: row.text for row in rows}
+        return {id: _with_words_around(core, texts[id]) for id, core in self._db.execute(sql, (match,))}
 
 
 def _order(passage: _RankedPassage) -> tuple[float, int, int]:
@@ -534,6 +536,23 @@ def _identifier_parts(text: str, words: Sequence[str]) -> list[str]:
     return [
         word for word in dict.fromkeys(identifier_words(text).lower().split()) if word not in words and len(word) > 1
     ]
+
+
+def _with_words_around(core: str, text: str) -> str:
+    """Return a piece of a passage with words before and behind it.
+
+    SQLite's piece ends with the word that it was chosen for, where it begins with the others, as in a list of prices:
+    what the question asks for stands behind that.
+    """
+    start = text.find(core)
+    if start < 0:
+        return _first_words(core)
+    end = start + len(core)
+    before = _WORDS_BEFORE.search(text, max(0, start - _AROUND_CHARACTERS), start)
+    behind = _WORDS_BEHIND.match(text, end, end + _AROUND_CHARACTERS)
+    first, last = before.start() if before else start, behind.end() if behind else end
+    words = _first_words(text[first:last])
+    return f"{'…' if first else ''}{words}{'…' if last < len(text) else ''}"
 
 
 def _first_words(text: str) -> str:
@@ -624,6 +643,9 @@ def _passage_weight(role: str, age: float) -> float:
 
 
 _WORD = re.compile(r"[^\W_]+")
+_AROUND_CHARACTERS = 100
+_WORDS_BEFORE = re.compile(r"(?:(?<!\S)\S{1,40}\s+){1,4}\Z")
+_WORDS_BEHIND = re.compile(r"\S{0,40}(?:\s+\S{1,40}(?!\S)){0,8}")
 _SPACE = str.maketrans("\n\t\r", "   ")
 
 

@@ -31,6 +31,10 @@ _MARGIN = 8_192
 _MAX_IDENTIFIER = 80
 """Characters; a longer run of letters is data, not a name."""
 
+_MEMORY_TOOL = re.compile(r"(?:(?:mcp__)?\w*hud\w*__)?memory")
+"""Our tool that reads, also by the names that hosts make of an MCP server's name and a tool's. What it writes are its
+operations `hud_...`."""
+
 _RUN = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _IDENTIFIER = re.compile(r"[A-Za-z]*[a-z][A-Z0-9][A-Za-z0-9]*|[A-Z]{2,}[a-z]+[A-Za-z0-9]*|[A-Za-z]+\d+[A-Za-z0-9]*")
 _INNER = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -53,6 +57,8 @@ def passages(message: Message) -> Iterator[_SearchPassage]:
                 yield from _cut(role, text)
             case ReasoningPart(text=text):
                 yield from _cut("reasoning", text)
+            case ToolPart() if _repeats(part):
+                pass
             case ToolPart():
                 yield from _cut("tool", f"{part.tool} {_input_text(part)}\n{part.error or part.output}", part.tool)
             case FilePart(path=path) if path:
@@ -63,6 +69,13 @@ def passages(message: Message) -> Iterator[_SearchPassage]:
                 pass
     if message.error:
         yield from _cut("assistant", message.error)
+
+
+def _repeats(part: ToolPart) -> bool:
+    """Whether a call only had said again what is searched anyway: found again and again, its answers would stand
+    before what they are of."""
+    operation = part.input.get("operation") or part.input.get("tool") or ""
+    return _MEMORY_TOOL.fullmatch(part.tool) is not None and not str(operation).startswith("hud")
 
 
 def _input_text(part: ToolPart) -> str:
