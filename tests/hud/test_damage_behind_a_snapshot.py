@@ -54,6 +54,17 @@ def test_it_is_told_after_some_calls_and_from_then_on(path: Path) -> None:
         assert len(gaps) == 1, "said once"
 
 
+def test_where_the_host_keeps_our_texts_it_is_told_once(path: Path) -> None:
+    """There is no tail; a block stays where it was put."""
+    with Hud.open(path) as hud:
+        session = hud.session("s")
+        frames = [
+            session.frame(used_tokens=1_000, limit_tokens=200_000, placement="kept", budget=2_000) for _ in range(14)
+        ]
+    told = [delta.text for delta in frames[-1].deltas if LINE in delta.text]
+    assert len(told) == 1 and told[0].startswith("[hud ")
+
+
 def test_show_tells_it_at_once(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "--db", str(path)]) == 1
     assert "left out: event 70; to mend it: hudkit repair" in capsys.readouterr().err

@@ -347,6 +347,16 @@ def _alarm(facts: CallFacts, words: str) -> str:
     return f"context now: {words}" if facts.band_entered and not calm else ""
 
 
+def _untold_gaps(
+    state: HudState, request: FrameRequest, base: FrameBase, deltas: tuple[FrameDelta, ...]
+) -> tuple[str, ...]:
+    """What is missing in the log, where no tail says so at each turn: once in an epoch, as what is told stays."""
+    words = state.gaps.words(base.covers) if request.is_kept else ""
+    line = f"the log: {words}"
+    beginning = line.partition(" damaged")[0].partition(" (")[0]  # the rest may be shortened
+    return (line,) if words and not any(beginning in delta.text for delta in deltas) else ()
+
+
 def view_options(density: Density, settings: Settings, model: str = "") -> ViewOptions:
     """Return how the state is looked at in a frame of a density, for a model."""
     guide = settings.budget.guide
@@ -384,7 +394,10 @@ def _continue_epoch(
         if changed and facts.cache_cold:
             return None
         restored = _restored(state, context, facts, base, deltas, tail_tokens)
-        new = _new_delta(state, request, context, base, news, restored, alarm, len(sent) + 1, room)
+        # At the start of a turn the tail has it, where there is one.
+        alarms = (alarm,) if alarm and (request.is_kept or not request.position.turn_start) else ()
+        alarms += _untold_gaps(state, request, base, deltas)
+        new = _new_delta(state, request, context, base, news, restored, alarms, len(sent) + 1, room)
     cost = used + (new.tokens if new else 0)
     if cost > facts.budget:
         return None
@@ -487,7 +500,7 @@ def _new_delta(
     base: FrameBase,
     news: _News,
     restored: RestoredItems,
-    alarm: str,
+    alarms: tuple[str, ...],
     number: int,
     room: int,
 ) -> FrameDelta | None:
@@ -495,11 +508,8 @@ def _new_delta(
 
     A block without text notes what waits, or that the transcript tells what there is no room for.
     """
-    turn_start = request.position.turn_start
-    # At the start of a turn the tail has it, where there is one.
-    is_alarmed = bool(alarm) and (request.is_kept or not turn_start)
-    tells = news.untold.pressing or news.is_due or is_alarmed
-    last_lines = ((alarm,) if is_alarmed else ()) + restored.lines
+    tells = news.untold.pressing or news.is_due or bool(alarms)
+    last_lines = alarms + restored.lines
     text, tokens = "", 0
     for changed_lines in (news.missing.lines, news.untold.lines) if tells else ((),):
         is_empty = not changed_lines and not last_lines
