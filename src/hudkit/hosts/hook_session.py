@@ -359,7 +359,7 @@ class HookSession:
             self._wishes.on_frame(self)
         return HookAnswer(
             context="\n".join(delta.text.rstrip("\n") for delta in new),
-            base=self._base(frame, caller),
+            base=self._base(frame, caller, read),
             message=message,
             epoch=frame.epoch,
             tokens=frame.tokens,
@@ -395,8 +395,10 @@ class HookSession:
         budget = default_budget(settings, window) if window else settings.max_tokens
         return MAX_CONTEXT_TOKENS if budget > MAX_CONTEXT_TOKENS else None
 
-    def _base(self, frame: Frame, caller: CallerFacts) -> str | None:
+    def _base(self, frame: Frame, caller: CallerFacts, read: FollowedTranscript) -> str | None:
         """The base for the caller's own place; `None` where it has it, or has no such place."""
+        if self._base_told < 0 and not caller.lacks_base and self._was_told(read):
+            self._base_told = frame.epoch
         if not caller.base or (frame.epoch == self._base_told and not caller.lacks_base):
             return None
         self._base_told = frame.epoch
@@ -405,6 +407,12 @@ class HookSession:
         # A newer base stands among the messages; the one in the system prompt is what the window began with.
         first = self._window_bases()[-1]
         return first.text if caller.lacks_base and not first.anchor else None
+
+    def _was_told(self, read: FollowedTranscript) -> bool:
+        """Whether the epoch's base stands in the window: a daemon told it that has ended since."""
+        base = self.session.state.epoch.base
+        blocks = (*(read.prompt_blocks or ()), *read.blocks)
+        return base is not None and any(base.text.strip() in block for block in blocks)
 
     def _window_bases(self) -> list[FrameBase]:
         """The bases of the window, the newest first; the last one is what it began with."""

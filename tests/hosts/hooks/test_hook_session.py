@@ -216,6 +216,19 @@ def test_a_base_that_came_too_late_for_the_system_prompt_is_told_to_a_process_th
     assert (resumed.base, "Your HUD" in resumed.context) == ((base, False) if in_time else (None, True))
 
 
+def test_a_daemon_that_takes_the_place_of_a_killed_one_tells_no_second_base(talk: Talk) -> None:
+    """The caller goes on, and has the base in its system prompt: only its process knows nothing of that any more."""
+    base = talk.hook("SessionStart", source="startup", hud={"base": True, "lacks_base": True}).base or ""
+    talk.file.prompt("hello")
+    talk.file.freezes_prompt(base)
+    talk.file.says("Hi.")
+    talk.call("notes.add", content="the damper sticks")
+    talk.new_process()
+    told = talk.hook("PostToolBatch", hud={"base": True})
+    assert told.base is None and "the damper sticks" in told.context
+    assert talk.hook("UserPromptSubmit", hud={"base": True}).base is None
+
+
 def test_a_sub_agent_has_a_session_of_its_own(hud: Hud, talk: Talk) -> None:
     sessions = HookSessions(HOST, lambda id, directory: find_session(hud, HOST, id, directory))
     common = {"session_id": SESSION, "cwd": str(talk.folder), "transcript_path": str(talk.file.path)}
