@@ -55,6 +55,25 @@ def test_a_task_moves_through_three_hosts_with_equal_state(hud: Hud, tmp_path: P
     assert _state_words(third) == _state_words(second)
 
 
+def test_sessions_of_several_hosts_may_have_one_id(hud: Hud, tmp_path: Path) -> None:
+    """As programs name their threads: "main" in LangChain, and in pydantic-ai."""
+    first = before = _worked(hud, tmp_path, "main", "langchain")
+    for host in ("pydantic-ai", "openai-agents", "opencode"):
+        _hand_on(hud, tmp_path, before)
+        after = hud.session("main", project=tmp_path, host=host)
+        after.frame(limit_tokens=200_000)
+        assert _state_words(after) == _state_words(first)
+        assert handed_on(hud.project(tmp_path)) is None
+        after.call("notes.add", {"content": f"said in {host}"})
+        first.call("notes.add", {"content": f"said in {host}"})
+        before = after
+    offered = hud.session("other", project=tmp_path, host="codex")
+    text = offered.frame(limit_tokens=200_000).text
+    assert f'"session": "{first.id}"' in text, "the one that worked last, by what no other session is called"
+    offered.call("task.resume", {"session": first.id})
+    assert _state_words(offered) == _state_words(first)
+
+
 def test_only_the_next_session_that_begins_takes_it_up(hud: Hud, tmp_path: Path) -> None:
     running = hud.session("running", project=tmp_path, host="codex")
     running.frame(limit_tokens=200_000)

@@ -76,7 +76,7 @@ def _print_list(tasks: _OpenTasks, offer: SessionOffer | None, directory: Path, 
         print(visible(f"no session in {git_root(directory)} has an open task"))
     for key, state in tasks:
         id = host_id_of_key(key)
-        mark = ", handed on" if offer is not None and offer.session_id == id else ""
+        mark = ", handed on" if offer is not None and offer.session_id in (id, key) else ""
         print(visible(shorten(" ".join(task_to_take(state)[0].split()), 80)))
         print(visible(f"  {state.session.host or 'no host'}, {_counts(state)}{mark}"))
         print(f"  hudkit resume {quote(visible(id))}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hudkit.compose import shorten
 from hudkit.errors import StoreError
-from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, host_of_key, keys_with_id, project_of_key
+from hudkit.hud.session_keys import PROJECT_LOG, host_of_key, keys_with_id, name_among, project_of_key
 from hudkit.log.event_log import EventLog
 from hudkit.log.payloads import Payload, ProjectSet, SessionOffer, SharedItem, ShareSync
 from hudkit.sections.project import ProjectFileDefaults
@@ -169,7 +169,7 @@ class ResumeOffer:
         if not last.task:
             return ()
         task = shorten(last.task.description, MAX_PIECE_CHARS)
-        return (SessionOffer(host_id_of_key(key), task, len(last.steps.open), last.time),)
+        return (SessionOffer(name_among(key, (*keys, self._key)), task, len(last.steps.open), last.time),)
 
 
 def _is_subagent(state: HudState) -> bool:

@@ -45,6 +45,13 @@ def keys_with_id(keys: Iterable[str], session_id: str) -> list[str]:
     return [key for key in keys if key.partition("@")[0].rpartition("/")[2] == name]
 
 
+def name_among(key: str, keys: Iterable[str]) -> str:
+    """Return what names a session among those with `keys`: the host's id, or its key where several have that id, as
+    sessions of two hosts may."""
+    id = host_id_of_key(key)
+    return id if all(other == key for other in keys_with_id(keys, id)) else key
+
+
 def project_key(path: str | os.PathLike[str]) -> str:
     """Return twelve hex digits that stand for a project: its git root or real path, by device and inode."""
     root = git_root(path)

@@ -153,9 +153,10 @@ def _resolve_key(session: SessionCore, asked: str) -> str:
     """The key of the session that is asked for. Raises `OperationError` where it is this one, none, or several."""
     # A project's defaults are a log of their own, but no conversation that has a task.
     keys = [key for key in session.log.sessions() if not key.startswith(f"{PROJECT_LOG}@")]
-    if asked in (session.id, host_id_of_key(session.id)):
-        raise OperationError("a session cannot take up its own task", hint=_hint(session, keys))
     exact = [key for key in keys if key == asked or host_id_of_key(key) == asked]
+    # A session of another host may have this one's id.
+    if asked == session.id or (asked == host_id_of_key(session.id) and exact in ([], [session.id])):
+        raise OperationError("a session cannot take up its own task", hint=_hint(session, keys))
     alike = [key for key in exact or keys if key != session.id and (exact or host_id_of_key(key).startswith(asked))]
     # An id may be known in several projects: the own one is meant.
     near = [key for key in alike if project_of_key(key) == project_of_key(session.id)]

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from hudkit.errors import HudkitError
 from hudkit.hud import SessionCore
-from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, project_of_key
+from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key, keys_with_id, name_among, project_of_key
 from hudkit.log.event import Origin
 from hudkit.log.payloads import SessionOffer
 from hudkit.sections.state import HudState
@@ -29,7 +29,8 @@ def hand_on(project: SessionCore, key: str, state: HudState) -> SessionOffer:
 
     What was handed on before is not any more. Raises a `StoreError`.
     """
-    offer = SessionOffer(host_id_of_key(key), task_to_take(state)[0], len(state.steps.open), state.time)
+    name = name_among(key, project.log.sessions())
+    offer = SessionOffer(name, task_to_take(state)[0], len(state.steps.open), state.time)
     project.append(offer, origin=Origin.USER)
     return offer
 
@@ -54,7 +55,7 @@ def take_up(session: SessionCore, project: SessionCore) -> bool:
     """
     state = project.state
     offer = state.session.offer
-    if offer is None or offer.session_id == host_id_of_key(session.id):
+    if offer is None or _is_own(session, offer.session_id):
         return False
     # Taken off first: of two sessions that begin at once, one is refused here.
     project.append(_NO_OFFER, origin=Origin.SYSTEM, expected=state.seq)
@@ -65,6 +66,12 @@ def take_up(session: SessionCore, project: SessionCore) -> bool:
             project.append(offer, origin=Origin.USER)
         raise
     return True
+
+
+def _is_own(session: SessionCore, name: str) -> bool:
+    """Whether what was handed on is this session's own task; a session of another host may have the same id."""
+    others = (key for key in keys_with_id(session.log.sessions(), name) if key != session.id)
+    return name in (session.id, host_id_of_key(session.id)) and next(others, None) is None
 
 
 def open_tasks_of(project: SessionCore) -> tuple[tuple[str, HudState], ...]:
