@@ -395,8 +395,8 @@ def _continue_epoch(
             return None
         restored = _restored(state, context, facts, base, deltas, tail_tokens)
         # At the start of a turn the tail has it, where there is one.
-        alarms = (alarm,) if alarm and (request.is_kept or not request.position.turn_start) else ()
-        alarms += _untold_gaps(state, request, base, deltas)
+        tells_alarm = bool(alarm) and (request.is_kept or not request.position.turn_start)
+        alarms = (*([alarm] if tells_alarm else []), *_untold_gaps(state, request, base, deltas))
         new = _new_delta(state, request, context, base, news, restored, alarms, len(sent) + 1, room)
     cost = used + (new.tokens if new else 0)
     if cost > facts.budget:
