@@ -78,8 +78,8 @@ class LanguageServers:
             for server in self._servers.values()
             if any(matches_path(pattern, path) for pattern in server.settings.files)
         ]
-        told = await asyncio.gather(*(server.diagnostics(path) for server, path in asked))
-        return "\n\n".join(text for text in told if text)
+        texts = await asyncio.gather(*(server.diagnostics(path) for server, path in asked))
+        return "\n\n".join(text for text in texts if text)
 
     @property
     def pids(self) -> tuple[int, ...]:
