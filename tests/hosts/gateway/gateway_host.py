@@ -15,14 +15,12 @@ from openai import OpenAI
 from hudkit import Hud, paths
 from hudkit.errors import HudkitError
 from hudkit.hosts.gateway.conversations import ConversationBook
-from hudkit.hosts.gateway.hud_calls import HOST, HudCalls
-from hudkit.hosts.gateway.service import GatewayThread
-from hudkit.hosts.in_process import InProcessHud
+from hudkit.hosts.gateway.hud_calls import HOST
 from hudkit.models.scripted_answers import Answer, ScriptedReply, says, uses
 from hudkit.testing.host_conformance import HostConformance, HostWorkspace
 from hudkit.testing.project_tools import ProjectTools
-from hudkit.tokens import Window
 from hudkit.tools.task_handover import hand_on
+from running_gateway import running_gateway
 
 Json = dict[str, Any]
 
@@ -221,23 +219,6 @@ class MessagesAgent(Agent):
 AGENTS: dict[str, type[Agent]] = {"openai": ChatAgent, "responses": ResponsesAgent, "anthropic": MessagesAgent}
 
 
-@contextmanager
-def gateway(place: HostWorkspace, *, hud: bool = True) -> Iterator[tuple[str, ConversationBook]]:
-    """A gateway before the model of a workspace: its URL, and the conversations that it knows."""
-    attached = InProcessHud(place.log, host=HOST, project=place.project)
-    place.log.parent.mkdir(parents=True, exist_ok=True)
-    book = ConversationBook(paths.gateway_path(place.log))
-    calls = HudCalls(attached, book, window=Window(*place.limit, None, "user"), switch=lambda: hud)
-    calls.warm_up()
-    try:
-        with GatewayThread(place.url, calls) as running:
-            yield running.url, book
-    finally:
-        calls.close()
-        book.close()
-        attached.close()
-
-
 def session_of(log: Path, name: str) -> str:
     """Return the session of the conversation that a client calls `name`, as the newest of it is."""
     book = ConversationBook(paths.gateway_path(log))
@@ -256,7 +237,7 @@ class GatewayHost(HostConformance):
             with Hud.open(place.log) as board:
                 key = next(key for key in board.sessions() if resume in key)
                 hand_on(board.project(place.project), key, board.session(key).state)
-        with gateway(place, hud=hud) as (url, _):
+        with running_gateway(place.url, place.log, place.project, limit=place.limit, hud=hud) as url:
             yield self._begin(place, url, session)
 
     def _begin(self, place: HostWorkspace, url: str, session: str) -> Agent:
