@@ -17,6 +17,7 @@ NAMES = (
     "listeners",
     "plugin",
     "codex_hooks",
+    "gateway",
     "claude_code",
     "session_loop",
     "trimming",

@@ -40,6 +40,7 @@ HOSTS = {
     "pydantic-ai": ("hosts/pydantic_ai", "test_pydantic_ai_conforms", "TestPydanticAI"),
     "Claude Agent SDK": ("hosts/claude_agent_sdk", "test_claude_agent_sdk_conforms", "TestClaudeAgentSdk"),
     "OpenAI Agents": ("hosts/openai_agents", "test_openai_agents_conforms", "TestOpenAIAgents"),
+    "gateway": ("hosts/gateway", "test_gateway_conforms", "TestOpenAIChat"),
 }
 ELSEWHERE = {
     ("OpenCode", "costs, 42 / 120 calls"): "hosts/opencode/test_hud_cost.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import sqlite3
 from pathlib import Path
@@ -48,7 +49,9 @@ def _serve(args: argparse.Namespace) -> int:
     def say(port: int) -> None:
         where = f"http://{args.host}:{port}"
         if args.json:
-            print(as_json({"schema": SCHEMA, "url": where, "upstream": args.upstream, "hud": args.hud}), flush=True)
+            # One line: who starts it reads a line, and it goes on.
+            facts = {"schema": SCHEMA, "url": where, "upstream": args.upstream, "hud": args.hud}
+            print(json.dumps(facts), flush=True)
             return
         print(f"{where} goes to {args.upstream}{'' if args.hud else ', without a HUD'}", flush=True)
         print(f"  ANTHROPIC_BASE_URL={where}  or  OPENAI_BASE_URL={where}/v1", flush=True)

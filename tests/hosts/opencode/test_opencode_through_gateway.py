@@ -20,14 +20,17 @@ def test_opencode_works_through_a_gateway(tmp_path: Path, monkeypatch: pytest.Mo
     note = ScriptedCall("hud", {"operation": "notes.add", "text": "prices are in cents"})
     shell = ScriptedCall("bash", {"command": "echo kiln", "description": "x"})
     script = [uses(note), uses(shell), says("begun"), uses(shell, note), says("gone on")]
-    with ScriptedModel(script) as model:
-        with running_gateway(model.url, log, tmp_path / "project") as url, OpenCode(tmp_path, url) as host:
-            host.serve()
-            session = host.create()
-            host.prompt(session, "Never touch legacy/. Fix the kiln.")
-            host.prompt(session, "Go on.")
-            host.summarize(session)
-            model.wait("title")
+    with (
+        ScriptedModel(script) as model,
+        running_gateway(model.url, log, tmp_path / "project") as url,
+        OpenCode(tmp_path, url) as host,
+    ):
+        host.serve()
+        session = host.create()
+        host.prompt(session, "Never touch legacy/. Fix the kiln.")
+        host.prompt(session, "Go on.")
+        host.summarize(session)
+        model.wait("title")
     assert_served(model.chats)
     assert len(model.chats) == 5
     (state,) = gateway_states(log)

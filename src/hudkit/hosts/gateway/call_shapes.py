@@ -11,7 +11,9 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from hashlib import blake2b
+from threading import Lock
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -106,6 +108,44 @@ class EntryPlace(NamedTuple):
     item: int
 
 
+V = TypeVar("V")
+
+
+class _Recent(Generic[V]):
+    """Values by key, the newest of them, as far as they fit. Safe for several threads."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._values: dict[Any, tuple[V, int, object]] = {}
+        self._lock = Lock()
+
+    def get(self, key: Any) -> V | None:
+        """Return a value that is held, and hold it longer."""
+        with self._lock:
+            held = self._values.pop(key, None)
+            if held is None:
+                return None
+            self._values[key] = held
+            return held[0]
+
+    def put(self, key: Any, value: V, size: int, beside: object = None) -> None:
+        """Hold a value of a size, with what has to live as long, and let go of the oldest where it is too much."""
+        with self._lock:
+            if key in self._values:
+                return
+            self._values[key] = (value, size + 200, beside)
+            self._size += size + 200
+            while self._size > self._most:
+                _, freed, _ = self._values.pop(next(iter(self._values)))
+                self._size -= freed
+
+
+_MAX_RECENT = 48 * 1024 * 1024
+_READ: _Recent[WireItem] = _Recent(_MAX_RECENT)
+_ENTRIES: _Recent[HostMessage] = _Recent(_MAX_RECENT)
+
+
 class ProviderCall(ABC):
     """A call's body. Constructing one raises `BodyUnknown` where it is none of the shape."""
 
@@ -127,11 +167,20 @@ class ProviderCall(ABC):
             raise BodyUnknown
         self._place = place
         self._spans = array_spans(body, place) if body[place.start : place.start + 1] == b"[" else []
-        self._values: list[Any] = [read_value(body, span) for span in self._spans]
         try:
-            self.items = [self._item(value) for value in self._values]
+            self.items = [self._read_item(span) for span in self._spans]
         except (KeyError, TypeError, AttributeError, ValueError):
             raise BodyUnknown from None
+
+    def _read_item(self, span: Span) -> WireItem:
+        """Return an item; one that was read before is not read again: most of a call was in the last one."""
+        raw = self.body[span.start : span.end]
+        key = (self.shape, blake2b(raw, digest_size=16).digest())
+        item = _READ.get(key)
+        if item is None:
+            item = self._item(read_value(raw))
+            _READ.put(key, item, len(raw))
+        return item
 
     def field(self, name: str) -> Any:
         """Return a field of the body; `None` where it is not there."""
@@ -184,8 +233,8 @@ class ProviderCall(ABC):
 
     def _kind(self) -> str:
         pieces = [RequestPiece("system", text) for text in self.system_texts]
-        pieces += [RequestPiece("user", text) for item in self.items if item.role == "user" for text in item.texts]
-        return request_kind(pieces, _SIDE_CALLS)
+        last = next((item.texts[-1] for item in reversed(self.items) if item.role == "user" and item.texts), "")
+        return request_kind([*pieces, RequestPiece("user", last)], _SIDE_CALLS)
 
     @property
     def begins_with_summary(self) -> bool:
@@ -212,7 +261,12 @@ class ProviderCall(ABC):
             words = "\0".join((kind, *_identity(kind, items)))
             key = entry_key(words, str(seen[words]))
             seen[words] += 1
-            entry = self._said(key, items[0]) if kind == "said" else self._response(key, items)
+            known_by = (self._client, kind, key, *map(id, items))
+            entry = _ENTRIES.get(known_by)
+            if entry is None:
+                entry = self._said(key, items[0]) if kind == "said" else self._response(key, items)
+                # The items stay with it, so that none other can have their places in memory.
+                _ENTRIES.put(known_by, entry, entry.size, items)
             out.append(EntryPlace(entry, members[-1]))
         while out and out[-1].entry.role == "assistant":
             out.pop()
@@ -523,7 +577,9 @@ class ResponsesCall(ProviderCall):
         """Return the names of the tools that the call offers, those among its items too."""
         added = [
             tool
-            for value in self._values
+            for item in self.items
+            if item.role == "system"
+            for value in item.others
             if isinstance(value, dict) and value.get("type") == "additional_tools"
             for tool in value.get("tools") or ()
         ]
@@ -559,7 +615,7 @@ class ResponsesCall(ProviderCall):
         if kind == "reasoning":
             return _sized(WireItem("assistant", reasoning="\n".join(_texts(value.get("summary")))))
         if kind == "additional_tools":
-            return WireItem("system")
+            return WireItem("system", others=(value,))
         return _sized(WireItem("assistant", others=(value,)))
 
     def _base_splices(self, base: str) -> list[Splice]:
