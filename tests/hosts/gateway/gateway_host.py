@@ -16,6 +16,7 @@ from hudkit import Hud, paths
 from hudkit.errors import HudkitError
 from hudkit.hosts.gateway.conversations import ConversationBook
 from hudkit.hosts.gateway.hud_calls import HOST
+from hudkit.ingest.first_seen import entry_key
 from hudkit.models.scripted_answers import Answer, ScriptedReply, says, uses
 from hudkit.testing.host_conformance import HostConformance, HostWorkspace
 from hudkit.testing.project_tools import ProjectTools
@@ -223,7 +224,8 @@ def session_of(log: Path, name: str) -> str:
     """Return the session of the conversation that a client calls `name`, as the newest of it is."""
     book = ConversationBook(paths.gateway_path(log))
     try:
-        return next((each.session for each in reversed(book.all()) if each.hint == name and not each.parent), name)
+        own = (each for each in reversed(book.all()) if each.hint == entry_key(name) and not each.parent)
+        return next((each.session for each in own), name)
     finally:
         book.close()
 

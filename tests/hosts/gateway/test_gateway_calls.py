@@ -492,6 +492,34 @@ def test_an_answer_that_is_no_stream_is_merged_into_one(path: str, tmp_path: Pat
         assert seen == whole(["bash"], "Three.")[1], "without a call of ours, the very bytes"
 
 
+@pytest.mark.parametrize("path", PATHS)
+def test_an_answer_that_is_compressed_all_the_same_shows_no_call_of_ours(path: str, tmp_path: Path) -> None:
+    packed = [gzip.compress(answer_of(path, [(id, name, "{}")])) for id, name in (("own_1", "hud"), ("c_1", "bash"))]
+    head = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
+    )
+    answers = iter([[head % len(each), each] for each in packed])
+    with gateway(tmp_path, lambda _: next(answers)) as setup:
+        head, seen, _ = setup.send(path, call_of(path, 0))
+        assert b"c_1" in seen and b"own_1" not in seen and b"content-encoding" not in head.lower()
+
+
+def test_without_a_hud_a_call_in_chunks_passes_as_it_came(tmp_path: Path) -> None:
+    body = json.dumps(call_of("/v1/messages", 1)).encode()
+    lines = b"POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
+    answer = as_stream(answer_of("/v1/messages", []))
+    calls = HudCalls(None, ConversationBook(None))
+    with RawProvider(lambda _: answer) as provider, GatewayThread(provider.url, calls) as running:
+        rest = b"Transfer-Encoding: chunked\r\n\r\n7\r\n%b\r\n%x\r\n%b\r\n0\r\n\r\n"
+        call = lines % provider.port + rest % (body[:7], len(body) - 7, body[7:])
+        with connect(running.url) as connection:
+            connection.sendall(call)
+            assert receive(connection, sum(map(len, answer))) == b"".join(answer)
+        assert provider.requests == [call]
+    assert [row.hud for row in calls.book.receipts()] == [False]
+    calls.close()
+
+
 # -- failing open ----------------------------------------------------------------------------------------------
 
 

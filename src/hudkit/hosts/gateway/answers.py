@@ -318,8 +318,11 @@ class ChatAnswer(AnswerReader):
 
     def _part(self, part: Json) -> Json | None:
         """Return a part of a call as the client gets it; nothing where the call is ours."""
-        index = int(part.get("index", 0))
+        index = int(part.get("index") or 0)
         function = part.get("function") or {}
+        before = self._parts.get(index)
+        if before and part.get("id") and function.get("name") and before["id"] not in ("", part["id"]):
+            index = max(self._parts) + 1  # a provider that numbers none of its calls
         call = self._parts.setdefault(index, {"id": "", "name": "", "arguments": ""})
         call["id"] = call["id"] or str(part.get("id") or "")
         call["arguments"] += str(function.get("arguments") or "")

@@ -72,7 +72,7 @@ class CallSigns(NamedTuple):
     prompts: int
     """Messages before the first answer."""
     hint: str = ""
-    """The client's own id of the session."""
+    """A digest of the client's own id of the session."""
     prompt: str = ""
     """What the conversation begins with."""
     is_summary: bool = False
@@ -110,7 +110,7 @@ class ConversationBook:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             path.touch(0o600)
-        self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=0.15, isolation_level=None)
+        self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=0.02, isolation_level=None)
         self._db.executescript(f"pragma journal_mode=wal; pragma synchronous=normal; {_SCHEMA}")
         self._version = -1
         self._all: dict[str, Conversation] = {}

@@ -33,6 +33,7 @@ from hudkit.hosts.gateway.relay import AnswerMode, NextRound, with_length
 from hudkit.hosts.hook_deadlines import hook_patience
 from hudkit.hosts.host_session import HostCall, HostMessage, Injection
 from hudkit.hosts.in_process import InProcessHud
+from hudkit.ingest.first_seen import entry_key
 from hudkit.tokens import Window, count_tokens, window_of
 from hudkit.tools import DEFINITIONS
 from hudkit.transcripts import ReportedUsage, ToolPart
@@ -342,25 +343,25 @@ class CallInFlight:
         self._fails = response.status != 200
         self._parts = []
         self._inflate = zlib.decompressobj(47) if coding in (b"gzip", b"deflate") else None
-        readable = response.status == 200 and (self._is_stream or b"json" in kind)
+        plain = self._inflate is not None or coding in (b"", b"identity")
+        readable = response.status == 200 and plain and (self._is_stream or b"json" in kind)
+        self._fails = self._fails or not plain
         self._mode = "as it is"
-        if self.hud and readable and not coding.replace(b"identity", b""):
+        if self.hud and readable:
             self._mode = "stream" if self._is_stream else "whole"
         return self._mode
 
     def feed(self, part: bytes) -> bytes:
         """Take a part of the answer's body, and return what the client gets now."""
         try:
-            if self._mode == "stream":
+            if self._inflate is not None:
+                part = self._inflate.decompress(part)
+            if self._fails:
+                return b""
+            if self._is_stream:
                 out = self.reader.feed(part)
                 self._note()
-                return out
-            if not self._fails and self._mode == "as it is":
-                part = self._inflate.decompress(part) if self._inflate is not None else part
-                if self._is_stream:
-                    self.reader.feed(part)
-                    self._note()
-                    return b""
+                return out if self._mode == "stream" else b""
             self._parts.append(part)
         except Exception:
             _LOG.exception("an answer is not read on")
@@ -438,14 +439,14 @@ def _is_from_here(origin: bytes) -> bool:
 
 
 def _hint(call: ProviderCall, head: MessageHead) -> str:
-    """Return the client's own id of its session, where it tells one."""
+    """Return a digest of the client's own id of its session, where it tells one: the id may name an account."""
     hint = next((value.decode("latin-1") for name in _HINT_HEADERS if (value := head.get(name))), "")
     if not hint:
         key = call.field("prompt_cache_key")
         metadata = call.field("metadata")
         user = metadata.get("user_id") if isinstance(metadata, dict) else None
         hint = next((value for value in (key, user) if isinstance(value, str)), "")
-    return hint[:400]
+    return entry_key(hint) if hint else ""
 
 
 def _has_call_of_its_own(entry: HostMessage) -> bool:

@@ -84,9 +84,11 @@ class PreparedCall(Protocol):
 
     head: bytes
     body: bytes
+    """The very object that was given, where the call goes as it came."""
 
     def begin(self, response: MessageHead) -> AnswerMode:
-        """Say what becomes of an answer. Of one that goes on as it is, `feed` gets a copy."""
+        """Say what becomes of an answer. Of one that goes on as it is, `feed` gets a copy; else it undoes a
+        content coding."""
         ...
 
     def feed(self, part: bytes) -> bytes:
@@ -289,12 +291,12 @@ class _ClientConnection:
             )
             return False
         body = BodyEnd(head.framing, head.length)
-        lines, held, prepared = self._addressed(head), b"", None
+        lines, held, payload, prepared = self._addressed(head), b"", None, None
         if self._wants(head):
             held, payload = await self._whole_body(head, body)
             if body.is_over and payload is not None:
                 prepared = await self._prepared(head, payload)
-        if prepared is not None:
+        if prepared is not None and prepared.body is not payload:
             lines, held = self._addressed(head._replace(raw=prepared.head)), prepared.body
         upstream = await self._connected()
         await upstream.send(lines + held)
@@ -446,7 +448,7 @@ class _ClientConnection:
             yield data[:taken], part
 
     async def _download_stream(self, head: MessageHead, response: MessageHead, prepared: PreparedCall) -> None:
-        own = (b"content-length", b"transfer-encoding")
+        own = (b"content-length", b"transfer-encoding", b"content-encoding")
         chunked = not response.raw.startswith(b"HTTP/1.0")
         await self._client.send(
             response.with_lines(drop=own, add=(b"Transfer-Encoding: chunked",) if chunked else ())
@@ -488,7 +490,8 @@ class _ClientConnection:
             await self._client.send(response.raw + b"".join(raw))
             return
         length = b"Content-Length: %d" % len(following.out)
-        lines = response.with_lines(drop=(b"content-length", b"transfer-encoding"), add=(length,))
+        own = (b"content-length", b"transfer-encoding", b"content-encoding")
+        lines = response.with_lines(drop=own, add=(length,))
         await self._client.send(lines + following.out)
 
     async def _next_round(
