@@ -437,6 +437,14 @@ class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _Seconds, Meta(description="seconds that a command may take where the model names no time")
     ] = 120
     max_shell_seconds: Annotated[_Seconds, Meta(description="seconds that the model may name")] = 600
+    web_fetch: Annotated[
+        bool, Meta(description="whether there is the tool `webfetch`; each host is asked about, as permissions say")
+    ] = False
+    fetch_private: Annotated[
+        bool, Meta(description="whether it reaches addresses of this machine and of private networks")
+    ] = False
+    fetch_bytes: Annotated[_Count, Meta(description="bytes of a page that it reads")] = 2 * 1024 * 1024
+    fetch_seconds: Annotated[_Seconds, Meta(description="seconds that one page may take")] = 30
 
 
 class DaemonSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

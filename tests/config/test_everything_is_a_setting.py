@@ -48,6 +48,8 @@ LOOP = {
     "answer_attempts": "session.answer_attempts",
     "depth": "session.subagent_depth",
     "parallel": "session.parallel_calls",
+    "web_fetch": "tools.web_fetch",
+    "fetch_private": "tools.fetch_private",
     "prompt_cost": "session.prompt_cost",
     "prompt_tokens": "session.prompt_tokens",
     "session_cost": "session.session_cost",
@@ -60,6 +62,8 @@ LOOP = {
 }
 TOOLS = {
     "output_characters": "tools.output_chars",
+    "fetch_bytes": "tools.fetch_bytes",
+    "fetch_seconds": "tools.fetch_seconds",
     "lines": "tools.read_lines",
     "line_characters": "tools.line_chars",
     "edit_bytes": "tools.edit_bytes",

@@ -66,6 +66,7 @@ from hudkit.agent.sub_agents import SubAgents, task_reports
 from hudkit.agent.telemetry.observations import TelemetrySink
 from hudkit.agent.tools import TOOLS, Tool, function_tool
 from hudkit.agent.tools.confinement import confinement_problem
+from hudkit.agent.tools.web_tool import web_fetch_tool
 from hudkit.agent.turn import run_turn
 from hudkit.agent.user_input import command_scope
 from hudkit.agent.workspace import Workspace, quote
@@ -193,7 +194,8 @@ class AgentLoop:
         settings = await _settings_after_plugins(hooks, options.settings, problems)
         auth_headers: dict[str, dict[str, str]] = {}
         open_by_name = _model_opener(hooks, options.connect, auth_headers, settings.windows)
-        tools = _all_tools((*options.tools, *await servers.connect()))
+        web = (web_fetch_tool(private=settings.fetch_private),) if settings.web_fetch else ()
+        tools = _all_tools((*web, *options.tools, *await servers.connect()))
         problems += servers.problems
         language_servers = LanguageServers(options.language_servers, workspace.root)
         setup = LoopSetup(

@@ -75,6 +75,7 @@ DEFAULT_RULES: tuple[PermissionRule, ...] = (
     # first what is harmless: rules behind it narrow it, as the last match decides
     PermissionRule("*", "*", "allow"),
     PermissionRule("bash", "*", "ask"),
+    PermissionRule("webfetch", "*", "ask"),
     PermissionRule("outside", "**", "ask"),
     PermissionRule("read", "*.env", "ask"),
     PermissionRule("read", "*.env.*", "ask"),

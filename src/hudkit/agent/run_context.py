@@ -87,6 +87,7 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `prompt_cost`, `session_cost` (US dollars), `prompt_tokens`, `session_tokens`: what a prompt and a session may
       use, sub-agents included; once that is reached, no model call is made and the turn ends (`limit`).
     - `parallel`: how many calls of a response that change nothing, or sub-agents, run side by side.
+    - `web_fetch`: whether there is the tool `webfetch`; `fetch_private`: whether it reaches private addresses, too.
     - `tool_seconds`, `plugin_tool_seconds`: the most that one call may take. `instructions`: patterns of further
       files that go into the prompt. `record`: whether requests are kept in the request log. `windows`: tokens of the
       window by the name of a model or family; it comes before what is known of the model.
@@ -123,6 +124,8 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     session_cost: Annotated[float, Meta(ge=0)] | None = None
     session_tokens: Annotated[int, Meta(ge=0)] | None = None
     parallel: Annotated[int, Meta(ge=1, le=64)] = 8
+    web_fetch: bool = False
+    fetch_private: bool = False
     tool_seconds: Annotated[float, Meta(gt=0)] = 900.0
     plugin_tool_seconds: Annotated[float, Meta(gt=0)] = 120.0
     instructions: tuple[str, ...] = ()
@@ -163,6 +166,8 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             session_cost=settings.session.session_cost,
             session_tokens=settings.session.session_tokens,
             parallel=settings.session.parallel_calls,
+            web_fetch=settings.tools.web_fetch,
+            fetch_private=settings.tools.fetch_private,
             tool_seconds=settings.session.tool_seconds,
             plugin_tool_seconds=settings.session.plugin_tool_seconds,
             instructions=settings.session.instructions,
@@ -189,6 +194,8 @@ def tool_limits(settings: ToolSettings) -> ToolLimits:
         shell_seconds=settings.shell_seconds,
         max_shell_seconds=settings.max_shell_seconds,
         search_seconds=settings.search_seconds,
+        fetch_bytes=settings.fetch_bytes,
+        fetch_seconds=settings.fetch_seconds,
     )
 
 

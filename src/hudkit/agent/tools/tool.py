@@ -58,7 +58,7 @@ class ToolLimits(msgspec.Struct, frozen=True):
 
     `output_characters` of an output, `lines` of a file and `line_characters` of each, `edit_bytes` of a file that is
     changed, `scan_bytes` that `read` goes into a file, `results` of a search, `spill_bytes` of a long output that are
-    kept, and times in seconds.
+    kept, `fetch_bytes` of a page of the web, and times in seconds.
     """
 
     output_characters: int = 30_000
@@ -71,6 +71,8 @@ class ToolLimits(msgspec.Struct, frozen=True):
     shell_seconds: float = 120.0
     max_shell_seconds: float = 600.0
     search_seconds: float = 20.0
+    fetch_bytes: int = 2 * 1024 * 1024
+    fetch_seconds: float = 30.0
 
 
 def _hide_nothing(path: str) -> bool:  # noqa: ARG001
