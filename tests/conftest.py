@@ -7,10 +7,10 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +19,7 @@ import campaigns
 import watchdog
 from campaigns import Campaign
 from hudkit.api import Hud
+from mcp_programs import MCP_PROGRAMS, command
 from npm_programs import CLAUDE_CODE, CODEX, OPENCODE, PI, NpmProgram, Unavailable, executable
 from postgres_server import Server, running_server
 from ticking import Ticking
@@ -172,14 +173,27 @@ def _order(quick: bool) -> dict[Path, int]:
     return {module: at for at, module in enumerate(sorted(modules, key=lambda m: (-m.stat().st_size, m)))}
 
 
+_Program, _Installed = TypeVar("_Program"), TypeVar("_Installed")
+
+
 def _installed(program: NpmProgram) -> Path:
-    """A program's executable: skipped with a reason where npm cannot bring it, an error where CI is set."""
+    return _or_skip(executable, program)
+
+
+def _or_skip(install: Callable[[_Program], _Installed], program: _Program) -> _Installed:
+    """What an installation gives: skipped with a reason where it cannot be had, an error where CI is set."""
     try:
-        return executable(program)
+        return install(program)
     except Unavailable as error:
         if os.environ.get("CI"):
-            pytest.fail(f"CI needs {program.package}: {error}")
+            pytest.fail(f"CI needs {program}: {error}")
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def mcp_commands() -> dict[str, tuple[str, ...]]:
+    """The commands of real MCP servers, by name: `git` of PyPI, `memory` of npm."""
+    return {program.name: _or_skip(command, program) for program in MCP_PROGRAMS}
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,18 +82,29 @@ def executable(program: NpmProgram) -> Path:
 
 
 def _install(program: NpmProgram, cache: Path, link: Path) -> None:
-    wanted = f"{program.package}@{program.version}"
+    work = cache / program.version
+    npm_install((f"{program.package}@{program.version}", *_node_package(program)), work)
+    works = functools.partial(_works, program, work / "home")
+    brought = sorted(work.glob(f"node_modules/{program.executable}"))
+    found = next(filter(works, [_with_node(work, program, each) for each in brought]), None)
+    if found is None:
+        raise Unavailable(f"no executable that npm brought prints {program.version_line!r} on {sys.platform}")
+    link.symlink_to(found.relative_to(work))
+
+
+def npm_install(packages: Sequence[str], work: Path) -> None:
+    """Put packages of npm and what they need below an empty `work`. Raises `Unavailable`."""
+    wanted = packages[0]
     npm = shutil.which("npm")
     if npm is None:
         raise Unavailable(f"npm is not on PATH: it brings {wanted}")
-    work = cache / program.version
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
     (work / "package.json").write_text('{"private": true}')
     quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"]
     try:
         done = subprocess.run(
-            [npm, "install", *quiet, wanted, *_node_package(program)],
+            [npm, "install", *quiet, *packages],
             cwd=work,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -103,12 +115,6 @@ def _install(program: NpmProgram, cache: Path, link: Path) -> None:
         raise Unavailable(f"npm did not bring {wanted} within {SECONDS:.0f} s") from error
     if done.returncode:
         raise Unavailable(f"npm install {wanted} failed: {done.stderr.strip()[-400:]}")
-    works = functools.partial(_works, program, work / "home")
-    brought = sorted(work.glob(f"node_modules/{program.executable}"))
-    found = next(filter(works, [_with_node(work, program, each) for each in brought]), None)
-    if found is None:
-        raise Unavailable(f"no executable that npm brought prints {program.version_line!r} on {sys.platform}")
-    link.symlink_to(found.relative_to(work))
 
 
 def _node_package(program: NpmProgram) -> list[str]:
