@@ -379,7 +379,13 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tuple[Annotated[str, Meta(min_length=1, max_length=1_000)], ...],
         Meta(
             description='further files that go into the prompt: patterns in the project ("docs/rules/*.md"), '
-            "paths from / or ~ anywhere"
+            "paths from / or ~ anywhere, and https addresses at hosts that `instruction_hosts` allows"
+        ),
+    ] = ()
+    instruction_hosts: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=253)], ...],
+        Meta(
+            description='hosts that instructions may be fetched from, as patterns ("docs.example.com"); none: no host'
         ),
     ] = ()
     keep_requests: Annotated[bool, Meta(description="whether what is sent to a model is kept in `requests.db`")] = (

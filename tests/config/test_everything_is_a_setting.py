@@ -57,6 +57,7 @@ LOOP = {
     "tool_seconds": "session.tool_seconds",
     "plugin_tool_seconds": "session.plugin_tool_seconds",
     "instructions": "session.instructions",
+    "instruction_hosts": "session.instruction_hosts",
     "record": "session.keep_requests",
     "windows": "windows",
 }
@@ -191,6 +192,7 @@ def test_every_argument_is_a_setting_or_has_a_reason(
 
 VALUES: dict[str, Any] = {
     "session.instructions": ["docs/*.md"],
+    "session.instruction_hosts": ["docs.example.com"],
     "pruning.tools": ["mine"],
     "windows": {"m": 7},
     "session.effort": "high",

@@ -127,6 +127,17 @@ def read_user_file(path: Path) -> ContextFile | None:
         os.close(fd)
 
 
+def remote_file(name: str, raw: bytes) -> ContextFile:
+    """Return what was fetched as a file of this name, with the bounds and the cleaning of all others.
+
+    Raises `ValueError` where it is no text.
+    """
+    decoded = decode_text(raw[: MAX_FILE_BYTES // 2 * 2])
+    if decoded is None:
+        raise ValueError("it is no text")
+    return ContextFile(Path(name), escape_hidden(decoded.text.replace("\r\n", "\n")), len(raw))
+
+
 def _read_bounded(fd: int, path: Path) -> ContextFile | None:
     raw = b""
     while len(raw) < MAX_FILE_BYTES and (piece := os.read(fd, MAX_FILE_BYTES - len(raw))):

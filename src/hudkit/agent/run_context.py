@@ -27,6 +27,7 @@ from hudkit.agent.language_servers import LanguageServers
 from hudkit.agent.message_history import MessageHistory
 from hudkit.agent.permissions import AskUser, PermissionRule, Permissions, reject_all
 from hudkit.agent.records import Attachment, StoredMessage
+from hudkit.agent.remote_instructions import RemoteInstructions
 from hudkit.agent.request_log import RequestLog
 from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
@@ -89,8 +90,9 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `parallel`: how many calls of a response that change nothing, or sub-agents, run side by side.
     - `web_fetch`: whether there is the tool `webfetch`; `fetch_private`: whether it reaches private addresses, too.
     - `tool_seconds`, `plugin_tool_seconds`: the most that one call may take. `instructions`: patterns of further
-      files that go into the prompt. `record`: whether requests are kept in the request log. `windows`: tokens of the
-      window by the name of a model or family; it comes before what is known of the model.
+      files that go into the prompt, or addresses at hosts that `instruction_hosts` (patterns) allows. `record`:
+      whether requests are kept in the request log. `windows`: tokens of the window by the name of a model or family;
+      it comes before what is known of the model.
     """
 
     # plugins see these names in the hook `config`: they stay
@@ -129,6 +131,7 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tool_seconds: Annotated[float, Meta(gt=0)] = 900.0
     plugin_tool_seconds: Annotated[float, Meta(gt=0)] = 120.0
     instructions: tuple[str, ...] = ()
+    instruction_hosts: tuple[str, ...] = ()
     record: bool = True
     windows: dict[str, Annotated[int, Meta(ge=1)]] = {}
 
@@ -171,6 +174,7 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             tool_seconds=settings.session.tool_seconds,
             plugin_tool_seconds=settings.session.plugin_tool_seconds,
             instructions=settings.session.instructions,
+            instruction_hosts=settings.session.instruction_hosts,
             record=settings.session.keep_requests,
             windows=settings.windows,
         )
@@ -293,6 +297,7 @@ class LoopSetup(msgspec.Struct):
     tool_owners: dict[str, str] = {}
     confine: Literal["off", "rules", "all"] = "off"
     language_servers: LanguageServers | None = None
+    remote: RemoteInstructions = msgspec.field(default_factory=RemoteInstructions)
 
 
 class PluginTool(msgspec.Struct, frozen=True):
@@ -540,14 +545,16 @@ class RunContext:
         )
         skills, _ = context_files.discover_skills(setup.workspace, environment.skills)
         self.tool_context.skills = skills
+        patterns = settings.instructions
+        await setup.remote.fetch(patterns, settings.instruction_hosts)
         # a file that is named absolutely is the user's choice, wherever it is
-        patterns = self.settings.instructions
         anywhere = [Path(pattern).expanduser() for pattern in patterns if pattern.startswith(("/", "~"))]
         instructions = system_prompt.collect_instructions(
             setup.workspace,
             home=environment.home,
             extra=[pattern for pattern in patterns if not pattern.startswith(("/", "~"))],
             user_extra=anywhere,
+            remote=setup.remote.files,
             room=None if settings.summaries else int(self._front_ceiling() / TOKENS_PER_CHARACTER),
         )
         self.prompt = system_prompt.assemble_prompt(

@@ -11,15 +11,18 @@ tag made of its content: no file can hold the tag of its own bytes, so none can 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from hudkit.agent.agent_definitions import AgentDefinition
 from hudkit.agent.context_files import MAX_FILE_BYTES, ContextFile, Skill, read_project_file, read_user_file
+from hudkit.agent.remote_instructions import is_url
 from hudkit.agent.wildcard import matches_path
 from hudkit.agent.workspace import Workspace, list_files
 from hudkit.compose import shorten, visible
@@ -44,6 +47,7 @@ class _InstructionFile(msgspec.Struct, frozen=True):
     source: _Source
     text: str = ""
     omitted: str = ""
+    url: str = ""
 
 
 def collect_instructions(
@@ -53,14 +57,16 @@ def collect_instructions(
     extra: Sequence[str] = (),
     user_extra: Sequence[Path] = (),
     room: int | None = None,
+    remote: Mapping[str, ContextFile | str] = MappingProxyType({}),
 ) -> tuple[_InstructionFile, ...]:
     """Return the instruction files: the user's, the project's from its root downward, then configured ones.
 
-    `extra` are patterns of files inside the project, `user_extra` files of the user's choice anywhere. All
-    have `room` bytes at most, where that is less than the default. Never raises.
+    `extra` are patterns of files inside the project, `user_extra` files of the user's choice anywhere; `remote` is
+    what was fetched of patterns that are addresses, or why it was not. All have `room` bytes at most, where that is
+    less than the default. Never raises.
     """
     bytes_left = MAX_INSTRUCTION_BYTES if room is None else min(MAX_INSTRUCTION_BYTES, room)
-    return tuple(_within_bounds(_instruction_files(workspace, home, extra, user_extra), bytes_left))
+    return tuple(_within_bounds(_instruction_files(workspace, home, extra, user_extra, remote), bytes_left))
 
 
 def instruction_blocks(instructions: Iterable[_InstructionFile]) -> tuple[str, ...]:
@@ -83,7 +89,11 @@ def nearby_instructions(workspace: Workspace, path: Path) -> tuple[str, ...]:
 
 
 def _instruction_files(
-    workspace: Workspace, home: Path | None, extra: Sequence[str], user_extra: Sequence[Path]
+    workspace: Workspace,
+    home: Path | None,
+    extra: Sequence[str],
+    user_extra: Sequence[Path],
+    remote: Mapping[str, ContextFile | str],
 ) -> Iterator[_InstructionFile]:
     if home is not None:
         globally = (read_user_file(home / name) for name in _USER_NAMES)
@@ -102,14 +112,19 @@ def _instruction_files(
             else _InstructionFile(path, "configuration", omitted="it cannot be read")
         )
     if extra:
-        yield from _matching_files(workspace, extra)
+        yield from _matching_files(workspace, extra, remote)
 
 
-def _matching_files(workspace: Workspace, patterns: Sequence[str]) -> Iterator[_InstructionFile]:
+def _matching_files(
+    workspace: Workspace, patterns: Sequence[str], remote: Mapping[str, ContextFile | str]
+) -> Iterator[_InstructionFile]:
     for pattern in patterns:
-        # OpenCode fetches such entries; instructions from the network could change from call to call
-        if "://" in pattern:
-            yield _InstructionFile(Path(pattern), "configuration", omitted="nothing is fetched from the network")
+        if is_url(pattern):
+            fetched = remote.get(pattern, "nothing is fetched here")
+            if isinstance(fetched, str):
+                yield _InstructionFile(Path(pattern), "configuration", omitted=fetched, url=pattern)
+            else:
+                yield replace(_instruction_file(fetched, "configuration"), url=pattern)
             continue
         try:
             names = sorted(listed.path for listed in list_files(workspace, workspace.root, lambda: False, 5.0))
@@ -164,7 +179,7 @@ def _within_bounds(files: Iterable[_InstructionFile], room: int) -> Iterator[_In
 
 
 def _block(file: _InstructionFile) -> str:
-    name = shorten(visible(str(file.path)), 300)
+    name = shorten(visible(file.url or str(file.path)), 300)
     remark = f" ({file.omitted})" if file.omitted else ""
     if not file.text:
         return f"Instructions in {name} are not shown{remark}."
