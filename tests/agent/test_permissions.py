@@ -478,6 +478,24 @@ def test_a_refusal_says_who_refused(tmp_path: Path) -> None:
         "bash is not permitted: every command is denied (rule: bash * deny)"
     )
     assert "the user said" not in refusal({"bash": {"git *": "allow"}}, "git submodule foreach ls")
+    assert refusal({}, "make", True).startswith(  # type: ignore[arg-type]
+        "bash is not permitted: the question failed (ValidationError)"
+    )
+    assert refusal({"bash": {"git push *": "deny"}}, "git push origin").startswith(
+        'bash is not permitted: "git push origin" is denied (rule: bash git push * deny)'
+    )
+
+
+async def _fails(ask: object) -> PermissionReply:
+    raise ValueError("no answer")
+
+
+@pytest.mark.anyio
+async def test_a_question_that_fails_is_not_the_users_no() -> None:
+    permissions = Permissions(ask_user=_fails)
+    with pytest.raises(ToolRefused) as refused:
+        await permissions.check("bash", [RequiredPermission("bash", ("make",))])
+    assert refused.value.message == "bash is not permitted: the question failed (ValueError)"
 
 
 def test_rules_from_settings_and_what_a_project_may_bring() -> None:

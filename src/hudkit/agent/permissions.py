@@ -236,7 +236,8 @@ class Permissions:
 
     async def _answered(self, ask: PermissionRequest) -> PermissionVerdict:
         try:
-            reply = await self._ask_user(ask)
+            # a program's own function: types are not checked while it runs
+            reply = msgspec.convert(await self._ask_user(ask), PermissionReply, from_attributes=True)
         except Exception as error:  # a broken question is no permission
             return PermissionVerdict("deny", f"the question failed ({type(error).__name__})")
         if reply.answer == "always":

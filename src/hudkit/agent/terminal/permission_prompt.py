@@ -10,7 +10,7 @@ import sys
 import termios
 import tty
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext, suppress
 from typing import Literal, Protocol, TypeAlias
 
 from rich.text import Text
@@ -20,7 +20,7 @@ from hudkit.agent.terminal.changed_lines import proposed_changes
 from hudkit.agent.terminal.screen import Screen, one_line, printable, wrap_text
 from hudkit.compose import visible
 
-_Answer: TypeAlias = Literal["once", "always", "reject"]
+_Answer: TypeAlias = Literal["once", "always", "reject", "nobody"]
 
 _ANSWERS: Mapping[str, _Answer] = {
     "o": "once",
@@ -29,6 +29,14 @@ _ANSWERS: Mapping[str, _Answer] = {
     "d": "reject",
     "n": "reject",
     "\x1b": "reject",
+}
+
+
+_REMARKS: Mapping[_Answer, str] = {
+    "once": "allowed once",
+    "always": "allowed for this session",
+    "reject": "denied",
+    "nobody": "denied: the terminal is gone, and nobody can be asked",
 }
 
 
@@ -84,8 +92,7 @@ class PermissionPrompt:
                 answer = await _key(_ANSWERS if ask.always else {k: v for k, v in _ANSWERS.items() if k != "a"})
             finally:
                 screen.hold()
-            remark = {"once": "allowed once", "always": "allowed for this session", "reject": "denied"}[answer]
-            self._view.put("note", [Text(f"  {remark}", "dim")])
+            self._view.put("note", [Text(f"  {_REMARKS[answer]}", "dim")])
         return answer
 
 
@@ -155,7 +162,7 @@ async def _key(answers: Mapping[str, _Answer]) -> _Answer:
             key = os.read(fd, 1).decode("latin-1").lower()
         except OSError:  # the terminal is gone
             key = ""
-        answer = answers.get(key) if key else "reject"
+        answer = answers.get(key) if key else "nobody"
         if answer and not pressed.done():
             pressed.set_result(answer)
 
@@ -166,4 +173,5 @@ async def _key(answers: Mapping[str, _Answer]) -> _Answer:
         return await pressed
     finally:
         loop.remove_reader(fd)
-        termios.tcsetattr(fd, termios.TCSAFLUSH, before)
+        with suppress(termios.error):  # the terminal is gone
+            termios.tcsetattr(fd, termios.TCSAFLUSH, before)
