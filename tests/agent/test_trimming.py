@@ -307,3 +307,16 @@ async def test_the_budget_of_the_parts_is_shown(tmp_path: Path) -> None:
         assert f"of {budget.usable:>9,}" in lines and "outputs of tools among them" in lines
         row = next(row for row in usage.budget if row.part == "messages and calls")
         assert 2_000 < row.tokens < budget.messages == row.ceiling
+
+
+async def test_the_agent_that_asks_for_a_compaction_is_told_what_happens_instead(tmp_path: Path) -> None:
+    model = small(
+        *[says(f"answer {n} " + "word " * 500) for n in range(5)], uses(ScriptedCall("hud_compact")), says("on")
+    )
+    async with trimmed(tmp_path, model) as loop:
+        for n in range(5):
+            await loop.prompt(f"question {n}")
+        assert (await loop.prompt("make room")).text == "on"
+        last = words(model.port_requests[-1])
+        assert "No summary is written" in last and "make room" in last
+        assert "question 0" not in last and "older messages left the window" in last

@@ -53,6 +53,13 @@ _SUMMARISER = "compaction"
 """The agent whose calls get no HUD: it writes what the HUD need not say."""
 
 
+_TRIMMED = (
+    "Before the next step the older messages leave the window. What is in the HUD and the newest messages stay; "
+    "`memory` reads the others. No summary is written: record now what must not be looked for."
+)
+"""What `hud_compact` answers in a session without summaries."""
+
+
 class HudPlugin:
     """The plugin of one open session and its sub-sessions. All its hooks run in its own thread."""
 
@@ -152,6 +159,9 @@ class HudPlugin:
     def _runner(self, name: str) -> Callable[[dict[str, Any], ToolExecuteBefore], str]:
         def run(arguments: dict[str, Any], call: ToolExecuteBefore) -> str:
             memory = self._memory_of(call.session_id)
+            if name in COMPACTION_TOOL_NAMES and self._client.window_budget() is not None:
+                self._client.summarise(call.session_id)
+                return _TRIMMED
             if name in COMPACTION_TOOL_NAMES:
                 # what these answer depends on how full the window is now
                 self._read_new(memory, call.session_id)

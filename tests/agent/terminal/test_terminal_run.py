@@ -370,3 +370,24 @@ def test_the_input_line_is_loaded_for_a_chat_on_a_terminal_only(desk: Desk) -> N
 def test_a_chat_without_a_hud_says_so(desk: Desk) -> None:
     code, out, _ = desk.piped("chat", "--no-hud", "--script", desk.script(DONE), stdin="One\n/hud\n")
     assert code == 0 and "This session has no HUD." in out
+
+
+@pytest.mark.parametrize("by", ["option", "setting"])
+def test_a_session_without_summaries_is_trimmed_and_its_budget_shown(desk: Desk, hudkit: Run, by: str) -> None:
+    steps = [
+        {"calls": [{"name": "bash", "arguments": {"command": f"echo {n}; seq 1 900"}}], "text": "so " * 900}
+        for n in range(16)
+    ]
+    desk.config.write_text(
+        "[windows]\nscripted = 16000\n[session]\nrecent_tokens = 9000\n"
+        + ("summaries = false\n" if by == "setting" else "")
+    )
+    more = ["--no-summaries"] if by == "option" else []
+    code, out, err = hudkit("run", "--json", "--yes", *more, "--script", desk.script(*steps, DONE), "Count")
+    kinds = [fact["type"] for fact in facts(out)]
+    assert code == 0, err
+    assert kinds.count("trimmed") >= 1 and "compacting" not in kinds
+    code, out, _ = hudkit("show", "--window")
+    assert code == 0 and "Without summaries: tokens of each part, and what it may have" in out
+    assert "messages and calls ~" in out and "of     9,000" in out
+    assert hudkit("run", "--no-hud", "--no-summaries", "--script", desk.script(DONE), "Count")[0] == 2
