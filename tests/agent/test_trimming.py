@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from hudkit.agent import AgentLoop, hud_plugin
 from hudkit.agent import events as told
-from hudkit.agent.message_history import trim_marker, visible_messages
+from hudkit.agent.message_history import calls_of, trim_marker, visible_messages
 from hudkit.api import Hud
 from hudkit.context.caching import CallCost
 from hudkit.errors import ConfigError
@@ -194,6 +194,21 @@ async def test_undo_brings_back_what_the_trim_of_its_turn_took(tmp_path: Path) -
         assert [message.id for message in visible_messages(loop.messages)] == before
         await loop.redo()
         assert [message.id for message in visible_messages(loop.messages)] == after
+
+
+async def test_undo_puts_outputs_back_that_left_because_of_its_turn(tmp_path: Path) -> None:
+    step = uses(ScriptedCall("bash", {"command": "seq 1 1500"}))
+    model = small(
+        step, says("one"), *[uses(ScriptedCall("bash", {"command": f"seq {n} 1600"})) for n in range(5)], says("two")
+    )
+    settings = replace(TRIMMED, recent_output_tokens=5_000, prune=False)
+    async with trimmed(tmp_path, model, settings=settings) as loop:
+        await loop.prompt("first")
+        before = visible_messages(loop.messages)
+        await loop.prompt("second")
+        assert any(call.compacted for message in loop.messages[: len(before)] for call in calls_of(message))
+        await loop.undo()
+        assert visible_messages(loop.messages) == before
 
 
 async def test_a_trimmed_session_is_resumed_and_forked_with_the_same_window(tmp_path: Path) -> None:

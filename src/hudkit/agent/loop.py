@@ -404,6 +404,8 @@ class AgentLoop:
             text = user_input.prompt_words(gone[0])
             result = await asyncio.to_thread(undo_changes, self._run, gone, text)
             history.take_back(gone[0].id, self._run.now())
+            if gone[0].created:  # what left the window because of this turn
+                history.restore_outputs(gone[0].created)
             if len(prompts) == 1:
                 self._change_title(user_input.prompt_title(gone[0]), "")
             await self._follow_history()

@@ -99,6 +99,13 @@ class MessageHistory:
         self._read()
         return count
 
+    def restore_outputs(self, since: int) -> None:
+        """Put outputs back into the window that left it at this time (Unix ms) or later; return nothing."""
+        for message in self.messages:
+            restored = [replace(call, compacted=0) for call in calls_of(message) if call.compacted >= since]
+            if restored:
+                self.put_parts(message.id, restored)
+
     def bring_back(self, until: str, now: int) -> None:
         """Show messages that were taken back, up to before the one with the id `until` (empty: all)."""
         self.store.bring_back(self.session_id, until, now)
