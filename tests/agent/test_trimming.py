@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -335,3 +336,26 @@ async def test_the_agent_that_asks_for_a_compaction_is_told_what_happens_instead
         last = words(model.port_requests[-1])
         assert "No summary is written" in last and "make room" in last
         assert "question 0" not in last and "older messages left the window" in last
+
+
+async def test_what_stands_for_an_output_is_the_call_that_gives_its_bytes_back(tmp_path: Path) -> None:
+    asked_back = ""
+
+    def answer(asked: CapturedRequest) -> ScriptedReply:
+        nonlocal asked_back
+        if asked.number <= 6:
+            return uses(ScriptedCall("bash", {"command": f"seq {asked.number} 1500"}))
+        stub = next((piece.text for piece in asked.pieces if "; memory output {" in piece.text), "")
+        if asked.number > 7 or not stub:
+            return says("done")
+        asked_back = stub[stub.index("memory output ") + len("memory output ") :]
+        call = json.JSONDecoder().raw_decode(asked_back)[0]
+        return uses(ScriptedCall("memory", {"operation": "output", **call, "tokens": 20_000}))
+
+    model = InProcessModel(answer, window=SMALL)
+    async with trimmed(tmp_path, model, settings=replace(TRIMMED, recent_output_tokens=5_000, prune=False)) as loop:
+        await loop.prompt("count")
+        assert asked_back, "an output left the window"
+        calls = [call for message in loop.messages for call in calls_of(message)]
+        gone = next(call for call in calls if call.call_id in asked_back)
+        assert gone.compacted and indent(gone.output.rstrip(), " " * 4) in calls[-1].output
