@@ -7,7 +7,8 @@ import asyncio
 import signal
 import sys
 from collections import Counter
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
         if world_log.world.paused is not None:
             raise ConfigError(f"the world is paused ({world_log.world.paused})", hint="--resume lets it go on")
         world_run = _WorldRun(world_log, args)
-        with progress_bar() if args.quiet or args.json else nullcontext() as progress:
+        bar = progress_bar() if args.quiet or args.json else nullcontext()
+        with bar as progress, world_telemetry(world_log):
             stopped = asyncio.run(world_run.play(progress))
         facts = world_run.summary()
     if args.json:
@@ -94,6 +96,22 @@ def _open_or_found(place: Path | str, model: str | None) -> WorldLog:
             raise
     print(f"hudkit rooms: a new world, {FIRST_WORLD}, in {shown_place(place)}", file=sys.stderr)
     return create_world(place, island_world(), model=model)
+
+
+@contextmanager
+def world_telemetry(world_log: WorldLog) -> Iterator[None]:
+    """Tell a collector of a world's beats while the block runs, where the user's settings say so."""
+    from hudkit.agent.telemetry import configured
+
+    telemetry = configured(user_settings("rooms").telemetry)
+    if telemetry is None:
+        yield
+        return
+    from hudkit.agent.telemetry.world_beats import WorldTelemetry
+
+    WorldTelemetry(world_log, telemetry)
+    with telemetry:
+        yield
 
 
 def model_quotas(args: argparse.Namespace) -> dict[str, ModelQuota]:
