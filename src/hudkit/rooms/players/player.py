@@ -25,6 +25,7 @@ from hudkit.models import (
     complete,
 )
 from hudkit.rooms.hud import AgentHud
+from hudkit.rooms.players.closing import closing_words
 from hudkit.rooms.world_events import AgentKind, AnswerSettings
 
 
@@ -142,7 +143,7 @@ class ModelPlayer:
 
     The part that is the same for all agents of a kind goes as the system prompt, so that a provider's prefix cache
     serves them all; the rest is the user's message, of which a cache has all that the agent's last beat had, too.
-    Together they are the HUD.
+    Together they are the HUD; behind it come `closing_words`.
     """
 
     def __init__(self, model: Model, settings: RequestSettings | None = None) -> None:
@@ -153,8 +154,8 @@ class ModelPlayer:
         self._settings = msgspec.structs.replace(base, cache_messages=False)
 
     async def reply(self, prompt: BeatPrompt) -> BeatReply:
-        """Call the model once and return its reply; see `Player.reply`."""
-        return await self._ask(prompt)
+        """Call the model once and return its reply; see `Player.reply`. Whom somebody asked is told so once more."""
+        return await self._ask(prompt, *filter(None, (closing_words(prompt.hud.document, prompt.output_format),)))
 
     async def answer_aside(self, prompt: BeatPrompt, question: str) -> BeatReply:
         """Ask something besides a beat, behind the HUD of `prompt`, and return the answer as it is."""

@@ -1,0 +1,73 @@
+"""What a model is told behind a HUD in whose rooms somebody waits for its answer: who it is, and what was said to it.
+
+A HUD is a long document, and small models fill in the form at its end with nothing, although they were asked: of 1.5
+billion parameters, every answer was empty. The same words as a field of the document change nothing; as a sentence
+behind it they do. It is made of the HUD alone, so whoever has the HUD has this, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hudkit.compose import shorten, visible
+from hudkit.compose.formats import json_text, toon
+
+_ARCHITECT = "The Architect"
+_MOST = 2
+"""Messages that are named, the newest."""
+_PLACE = "<your words>"
+_CHARACTERS = 400
+"""Of a message, and of who the agent is."""
+
+
+def closing_words(document: Mapping[str, Any], output_format: str = "json") -> str:
+    """Return what is said behind a HUD's text; empty where nobody waits for an answer of this agent.
+
+    It ends with the form of the answer in `output_format`, for the room in which it is due.
+    """
+    identity = document["self"]["identity"]
+    me, name = str(identity["id"]), identity["name"]
+    people = {**document.get("people", {}), "0": _ARCHITECT}
+    waiting = [
+        (message["id"], room["id"], message)
+        for room in document["rooms"]
+        if not room.get("closed")
+        for message in _unanswered(room["messages"], me, name)
+    ]
+    if not waiting:
+        return ""
+    who = _line(identity.get("seed") or identity.get("role") or "")
+    lines = [f"You are {_line(name)}. {who}".rstrip()]
+    for id, room, message in sorted(waiting, key=lambda each: each[0])[-_MOST:]:
+        sender = people.get(message["sender"], message["sender"])
+        lines.append(f'In room {room} {_line(sender)} said (message {id}): "{_line(message["content"])}"')
+    rooms = sorted({room for _, room, _ in waiting})
+    place = f"room {rooms[0]}" if len(rooms) == 1 else f"rooms {', '.join(map(str, rooms))}"
+    lines.append(f"You have not answered. Write, for {place}, what you say to that, in your own words:")
+    return "\n".join([*lines, _form(rooms, output_format)])
+
+
+def _form(rooms: Sequence[int], output_format: str) -> str:
+    """Return an answer with places instead of words."""
+    responses = [{"room_id": room, "message": _PLACE} for room in rooms]
+    empty = {"responses": responses, "actions": []}
+    return toon.encode(empty) if output_format == "toon" else json_text.encode(empty, indent=None)
+
+
+def _unanswered(messages: Sequence[Mapping[str, Any]], me: str, name: str) -> Iterator[Mapping[str, Any]]:
+    """Yield what was said to an agent since it last spoke: by the Architect, by its name, in answer to it."""
+    own = [index for index, message in enumerate(messages) if message["sender"] == me]
+    mine = {messages[index]["id"] for index in own}
+    called = re.compile(rf"(?<!\w)(?:@{me}|{re.escape(name.casefold())})(?!\w)")
+    for message in messages[own[-1] + 1 if own else 0 :]:
+        if message["sender"] == "System":
+            continue
+        is_to_me = message["sender"] == _ARCHITECT or message.get("reply_to") in mine
+        if is_to_me or called.search(message["content"].casefold()):
+            yield message
+
+
+def _line(text: str) -> str:
+    return visible(shorten(" ".join(text.split()), _CHARACTERS))
