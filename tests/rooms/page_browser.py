@@ -36,7 +36,9 @@ class Town:
         for name, rooms in (("Ada", ()), ("Bruno", (1,)), ("Cleo", (1,))):
             self.architect.make_agent("persona", name, "Collects old maps.", "improviser", rooms=rooms)
         self.architect.pause()
-        self.served = Served(PageContext(self.world_log, player=self.runner, models=("improviser",)))
+        self.served = Served(
+            PageContext(self.world_log, player=self.runner, models=(("improviser", "costs nothing"),))
+        )
 
     def say(self, room: int, text: str) -> int:
         return self.served.do(lambda: self.architect.say(room, text))

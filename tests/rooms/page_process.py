@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from hudkit.rooms.page.page_context import PageContext
+from hudkit.rooms.page.served_worlds import WorldDirectory
 from hudkit.rooms.page.server import cookie_name, serve_page
 
 TOKEN = "a-token-that-nobody-guesses-0123456789"
@@ -22,19 +23,22 @@ V = TypeVar("V")
 class Served:
     """The page of a context; `port` is its."""
 
-    def __init__(self, context: PageContext) -> None:
+    def __init__(self, context: PageContext, directory: WorldDirectory | None = None) -> None:
         self.context = context
         self._loop = asyncio.new_event_loop()
         self._end = asyncio.Event()
         ready = threading.Event()
-        self.url = ""
+        self.url = self.link = ""
 
         def say(url: str) -> None:
             self.url = url
+
+        def say_link(link: str) -> None:
+            self.link = link
             ready.set()
 
         async def serve() -> None:
-            await serve_page(context, TOKEN, end=self._end.wait(), say=say)
+            await serve_page(context, TOKEN, directory=directory, end=self._end.wait(), say=say, say_link=say_link)
 
         self._thread = threading.Thread(target=lambda: self._loop.run_until_complete(serve()), daemon=True)
         self._thread.start()

@@ -140,11 +140,12 @@ def test_the_hud_is_what_the_agent_sees(visitor: Visitor, harness: Any, format: 
 
 def test_the_hud_to_be_read_says_the_same_and_links_nowhere(visitor: Visitor, harness: Any) -> None:
     harness.do(2, say={1: "See <https://evil.example> or [this](https://evil.example), # not a heading"})
-    page = visitor.get("/?room=1&agent=1&format=markdown")
+    page = visitor.get("/?room=1&agent=1")
     outline = Outline(page.text.partition('id="sees"')[2].partition("</aside>")[0])
     assert "See <https://evil.example> or [this](https://evil.example), # not a heading" in "".join(outline.words)
     assert {tag for tag, _ in outline.tags} >= {"h3", "h4", "ul", "li", "blockquote"}
-    assert not [tag for tag, names in outline.tags if tag == "a" or names]
+    assert not [tag for tag, names in outline.tags if tag == "a" or (names and tag != "details")]
+    assert "What it is told" in "".join(outline.words), "what all are told is there, folded up"
 
 
 def test_another_notation_changes_nothing_for_the_agent(visitor: Visitor, harness: Any) -> None:
@@ -190,7 +191,7 @@ def test_how_an_agent_is_doing(visitor: Visitor, harness: Any) -> None:
     assert figures.startswith("2late2.5 scost$0.0125")
     harness.wait(6)
     _beat(harness, 2, 3)
-    assert ("data-chart", "[[1, 2], [4.0, 6.0]]") in Outline(visitor.get("/?agent=2").text).values
+    assert "seconds between its last beats: ≤ 6" in words_of(visitor.get("/?agent=2"))
 
 
 def test_states_of_agents(visitor: Visitor, harness: Any) -> None:
@@ -293,7 +294,7 @@ def test_hostile_text_is_text_wherever_it_stands(
         _hostile(harness, text, name)
         visitor = open_page(harness)
         pages = [visitor.get(f"/?room=1&agent=2&tab={tab}") for tab in ("hud", "memory", "activity", "edit")]
-        pages.append(visitor.get("/?room=1&agent=2&format=markdown"))
+        pages.append(visitor.get("/?room=1&agent=2"))
         pages.append(visitor.get(f"/?room=1&agent=2&new=true&reply={harness.room(1).messages[-1]}"))
         outlines.append([Outline(page.text) for page in pages])
         assert all(page.status == 200 for page in pages)

@@ -181,7 +181,7 @@ def test_a_phone_shows_one_part_whole(visit: Callable[..., Any], town: Town, vie
 def test_it_works_without_scripts(visit: Callable[..., Any], town: Town) -> None:
     page = visit(java_script_enabled=False)
     page.fill("#text", "No scripts here.")
-    page.click("text=Say")
+    page.click("#composer button")
     assert page.locator("#list >> text=No scripts here.").count() == 1
     page.click("text=Bruno’s room")
     assert page.locator("#talk h2").inner_text() == "Bruno’s room"

@@ -16,7 +16,7 @@ import pytest
 from page_process import Visitor, words_of
 
 from hudkit.rooms import world_events as e
-from hudkit.rooms.page.layout import describe_event
+from hudkit.rooms.page.event_words import describe_event
 from hudkit.rooms.page.server import cookie_name
 from hudkit.rooms.players import BeatPrompt, BeatReply, PlayerRegistry
 from hudkit.rooms.scheduler import WorldRunner
@@ -106,7 +106,9 @@ def test_going_back_shows_the_world_as_it_was_and_nothing_to_do(visitor: Visitor
     harness.do(2, say={1: "Late words."}, *[{"type": "set", "path": "mood", "value": "gloomy"}])
     page = visitor.get(f"/?room=1&agent=2&at={then}")
     assert "Early words." in words_of(page) and "Late words." not in words_of(page)
-    assert not re.search(r'action="/do/(?!react)', page.text) and "nothing can be said" in words_of(page)
+    assert not re.search(r'action="/do/(?!react|fork|understood)', page.text) and "nothing can be said" in words_of(
+        page
+    )
     assert "What it would have seen at that moment" in words_of(page)
     assert "gloomy" not in words_of(visitor.get(f"/?room=1&agent=2&tab=memory&at={then}"))
     assert "gloomy" in words_of(visitor.get("/?room=1&agent=2&tab=memory"))

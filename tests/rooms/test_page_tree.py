@@ -71,7 +71,7 @@ def test_a_tag_that_pages_do_not_have_is_refused(tag: str) -> None:
         room=st.integers(0, 2**53),
         agent=st.integers(0, 99),
         tab=st.sampled_from(["hud", "memory", "activity", "edit"]),
-        format=st.sampled_from(["", "json", "compact", "toon", "markdown"]),
+        format=st.sampled_from(["", "json", "compact", "toon"]),
         when=st.sampled_from(["now", "beat"]),
         seq=st.integers(0, 99),
         reply=st.integers(0, 99),

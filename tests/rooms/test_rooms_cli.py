@@ -330,6 +330,32 @@ def test_a_model_is_asked_no_more_in_a_minute_than_was_said(
     assert max(sum(at <= one < at + 60_000 for one in times) for at in times) == 3
 
 
+def test_limits_of_answers_and_of_silence_reach_the_server(
+    rooms: Run, pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hudkit.models.scripted_answers import Hang, says
+    from hudkit.testing.model_server import ScriptedModel
+
+    config = tmp_path / "config.toml"
+    monkeypatch.setenv("HUDKIT_CONFIG", str(config))
+    with ScriptedModel((says("{}"), Hang(30)), otherwise=says("{}")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-the-test")
+        config.write_text("[rooms]\nanswer_tokens = 321\nsilence_seconds = 0.4\n")
+        found = facts(rooms("run", "--model", "openai-chat:gpt-4o", "--beats", "2", "--fast", "--json"))
+        limits = [
+            {request.body.get("max_tokens"), request.body.get("max_completion_tokens")} for request in server.requests
+        ]
+        assert limits == [{None, 321}, {None, 321}]
+        assert found["errors"] == 1, "who says nothing for so long is given up"
+        config.write_text("[rooms]\nanswer_tokens = 654\n")
+        facts(rooms("run", "--beats", "1", "--fast", "--json"))
+        assert 654 in server.requests[-1].body.values()
+    with WorldLog.open(pair, read_only=True) as world_log:
+        errors = [what.error for _, what in world_log.events() if isinstance(what, e.ReplyReceived) and what.error]
+    assert len(errors) == 1 and "model-unreachable" in errors[0]
+
+
 def test_of_several_worlds_it_is_the_one_that_changed_last(rooms: Run, pair: Path) -> None:
     assert rooms("new")[0] == 0
     for name in ("pair", "island"):

@@ -34,7 +34,7 @@ from hudkit.web.page_answers import (
     cookie_value,
     html_answer,
 )
-from hudkit.web.page_guard import Headers, PageGuard, browser_hosts, loopback_address
+from hudkit.web.page_guard import Headers, OneTimeToken, PageGuard, browser_hosts, loopback_address
 
 T = TypeVar("T")
 
@@ -66,24 +66,16 @@ _ERROR_PAGES = ErrorPages(
 )
 
 
-class OneTimeLink:
+class _OneTimeLink:
     """The way in: a token that works once, and the cookie that it is exchanged for."""
 
     def __init__(self) -> None:
-        self.token = token_urlsafe(32)
+        self.once = OneTimeToken()
         self.cookie = token_urlsafe(32)
-        self._is_used = False
-
-    def redeem(self, token: str) -> bool:
-        """Return whether the token opens the pages, which it does once."""
-        if self._is_used or not hmac.compare_digest(token.encode(), self.token.encode()):
-            return False
-        self._is_used = True
-        return True
 
     def admits(self, cookie: str) -> bool:
         """Return whether a request with this cookie may come in."""
-        return self._is_used and hmac.compare_digest(cookie.encode(), self.cookie.encode())
+        return self.once.is_used and hmac.compare_digest(cookie.encode(), self.cookie.encode())
 
 
 async def serve_inspector(
@@ -102,12 +94,12 @@ async def serve_inspector(
     listener = listen_tcp(loopback_address(host), port)
     address = listener.getsockname()
     hosts = browser_hosts(address[0])
-    link = OneTimeLink()
+    link = _OneTimeLink()
     app = _application(inspected, link, address[1], hosts, lambda: server.should_exit)
     server = make_server(app, _LIMITS, grace_seconds=1, signals=end is None)
     serving = asyncio.ensure_future(server.serve([listener]))
     inspected.start()
-    say(f"http://{hosts[0]}:{address[1]}/?once={link.token}")
+    say(f"http://{hosts[0]}:{address[1]}/?once={link.once.token}")
     ends = [serving] if end is None else [serving, asyncio.ensure_future(end)]
     try:
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -122,7 +114,7 @@ def cookie_name(port: int) -> str:
 
 
 def _application(
-    inspected: InspectedLog, link: OneTimeLink, port: int, hosts: tuple[str, ...], is_ending: Callable[[], bool]
+    inspected: InspectedLog, link: _OneTimeLink, port: int, hosts: tuple[str, ...], is_ending: Callable[[], bool]
 ) -> ASGIApp:
     routes = _PageRoutes(inspected, is_ending)
     pages = [Route(path, handler, methods=["GET"]) for path, handler in routes.pages()]
@@ -141,7 +133,7 @@ def _application(
         if scope["path"] in _PUBLIC_PATHS and is_read:
             return None
         token = Request(scope).query_params.get("once", "")
-        if scope["path"] == "/" and scope["method"] == "GET" and link.redeem(token):
+        if scope["path"] == "/" and scope["method"] == "GET" and link.once.redeem(token):
             answer = RedirectResponse("/", 303)
             answer.set_cookie(name, link.cookie, httponly=True, samesite="strict", path="/")
             return answer

@@ -7,10 +7,11 @@ from collections import Counter
 import msgspec
 
 from hudkit.errors import ConfigError
+from hudkit.models.model_names import resolve_model_name
 from hudkit.rooms.hud import CachedRenderer, build_agent_hud
 from hudkit.rooms.players import IMPROVISER_MODEL, PlayerRegistry, UnavailablePlayer
 from hudkit.rooms.world import World
-from hudkit.tokens.model_facts import prices_of
+from hudkit.tokens.model_facts import BUNDLED, prices_of
 
 _ANSWER_TOKENS = 150
 """Tokens of an answer: two messages and two actions."""
@@ -93,3 +94,13 @@ def forecast_text(forecast: CostForecast) -> str:
         money += f", without {', '.join(forecast.unpriced)}"
     cap = f"pauses at ${forecast.cap:.2f} (caps.cost)" if forecast.cap else "no limit is set (caps.cost)"
     return f"at most {forecast.beats:,} beats, {tokens}: {money}; {cap}"
+
+
+def listed_models() -> list[tuple[str, str]]:
+    """Return models that many use, as `provider:name`, each with its list price in words; the improviser first."""
+    models = [(IMPROVISER_MODEL, "rules and chance, costs nothing")]
+    for name in BUNDLED:
+        prices = prices_of(name)
+        text = f"${prices.input:g} in, ${prices.output:g} out, for a million tokens"
+        models.append((resolve_model_name(name, ""), text))
+    return models

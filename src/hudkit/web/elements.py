@@ -20,16 +20,18 @@ Value: TypeAlias = str | float | bool | None
 _VOID = frozenset({"br", "hr", "input", "link", "meta"})
 _TAGS = _VOID | frozenset(
     """
-    a article aside b blockquote body br button caption code dd del details div dl dt em fieldset figcaption figure
-    footer form h1 h2 h3 h4 h5 head header hr html ins kbd label li main mark nav ol option p pre script section
-    select small span strong summary svg g line rect path table tbody td textarea th thead time title tr ul
+    a article aside b blockquote body br button caption circle code datalist dd del details div dl dt em fieldset
+    figcaption figure footer form h1 h2 h3 h4 h5 head header hr html ins kbd label li main mark nav ol option p pre
+    script section select small span strong summary svg g line rect path table tbody td text textarea th thead time
+    title tr ul
     """.split()  # noqa: SIM905
 )
 _ATTRIBUTES = frozenset(
     """
     action aria-current aria-hidden aria-label aria-live autocomplete autofocus charset checked class colspan content
-    datetime d defer disabled for height hidden href id lang max maxlength method min name open placeholder
-    preserveAspectRatio readonly rel required role rows scope selected spellcheck src step tabindex title type value
+    cx cy datetime d defer disabled for height hidden href id lang list max maxlength method min name open placeholder
+    preserveAspectRatio r readonly rel required role rows scope selected spellcheck src step stroke-width tabindex
+    text-anchor title type value
     viewBox width x x1 x2 y y1 y2
     hx-boost:inherited hx-get hx-morph-skip hx-select hx-swap hx-target hx-trigger
     """.split()  # noqa: SIM905

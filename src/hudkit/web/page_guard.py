@@ -102,6 +102,21 @@ class PageGuard:
         return None
 
 
+class OneTimeToken:
+    """The way in by a link that works once: its `token` stands in the address `/?once=…`, and in no other."""
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self.is_used = False
+
+    def redeem(self, token: str) -> bool:
+        """Return whether the token opens the pages, which it does once."""
+        if self.is_used or not hmac.compare_digest(token.encode(), self.token.encode()):
+            return False
+        self.is_used = True
+        return True
+
+
 def bearer_check(token: str, refuse: Callable[[int], ASGIApp]) -> Callable[[Scope, Headers], ASGIApp | None]:
     """Return the check of access by a token in the header `Authorization: Bearer …`; without it `refuse(401)` is the
     answer. A token in the address is not looked at: addresses stand in logs and histories."""

@@ -6,18 +6,31 @@ import argparse
 import asyncio
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hudkit.cli.common import SCHEMA, as_json, log_to_stderr
-from hudkit.cli.rooms.run import model_quotas, model_settings, open_played_world, thinkers_text
-from hudkit.cli.rooms.worlds import plural, worlds_directory
+from hudkit.cli.rooms.new import check_free, removed_unless_finished
+from hudkit.cli.rooms.run import (
+    model_quotas,
+    model_settings,
+    open_played_world,
+    thinkers_text,
+    world_telemetry,
+)
+from hudkit.cli.rooms.worlds import changed_at, files_of, known, open_world, path_of, picked, plural, worlds_directory
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
-from hudkit.rooms.cost_forecast import check_players, forecast_cost, forecast_text
+from hudkit.rooms.cost_forecast import check_players, forecast_cost, forecast_text, listed_models
 from hudkit.rooms.players import open_players
-from hudkit.rooms.scheduler import WorldRunner
+from hudkit.rooms.scheduler import ModelQuota, WorldRunner
 from hudkit.rooms.world_log import WorldLog
 from hudkit.web.page_guard import loopback_address, page_token
+
+if TYPE_CHECKING:  # the page needs a web server, which is in the extra `rooms`
+    from hudkit.rooms.page.page_context import PageContext
+    from hudkit.rooms.page.served_worlds import WorldFileEntry
 
 _HOUR = 3600.0
 TOKEN = "page-token"
@@ -41,21 +54,34 @@ def run(args: argparse.Namespace) -> int:
         players = open_players(settings=model_settings())
         check_players(world_log.world, players)
         runner = WorldRunner(world_log, players, quotas=model_quotas(args))
-        context = PageContext(world_log, player=runner)
+        context = PageContext(world_log, player=runner, models=listed_models(), file_name=_file_name(args.world))
         hour = forecast_text(forecast_cost(world_log.world, runner.now(), seconds=_HOUR))
         if hour:
             print(visible(f"an hour: {hour}"), file=sys.stderr)
         if args.paused:
             context.architect.pause()
 
-        def say(address: str) -> None:
-            _say(world_log, address, token, file, as_facts=args.json)
+        addresses: list[str] = []
+
+        def say_link(link: str) -> None:
+            _say(world_log, addresses[0], link, token, file, as_facts=args.json)
 
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             # A script's background jobs begin with Ctrl-C ignored. The web server takes it all the same, but only
             # once it runs, and then ends as if nothing had happened: taken from here on, it means the same always.
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        asyncio.run(serve_page(context, token, host=args.host, port=args.port, say=say))
+        directory = _UserWorlds(model_quotas(args))
+        serving = serve_page(
+            context,
+            token,
+            directory=directory,
+            host=args.host,
+            port=args.port,
+            say=addresses.append,
+            say_link=say_link,
+        )
+        with world_telemetry(world_log):
+            asyncio.run(serving)
     return 0
 
 
@@ -66,9 +92,47 @@ def _directory(file: Path) -> None:
     make_directory(file.absolute().parent)
 
 
-def _say(world_log: WorldLog, address: str, token: str, file: Path, *, as_facts: bool) -> None:
+def _file_name(world: str | None) -> str:
+    """Return the name that a world has among the user's; empty for one that lies elsewhere."""
+    path = path_of(world) if world is not None else known()[0]
+    return path.stem if isinstance(path, Path) and path.parent == worlds_directory() else ""
+
+
+class _UserWorlds:
+    """The worlds with names, for the page."""
+
+    def __init__(self, quotas: Mapping[str, ModelQuota]) -> None:
+        self._quotas = quotas
+
+    def entries(self) -> list[WorldFileEntry]:
+        from hudkit.rooms.page.served_worlds import WorldFileEntry
+
+        return [
+            WorldFileEntry(
+                path.stem, round(1000 * changed_at(path)), sum(file.stat().st_size for file in files_of(path))
+            )
+            for path in known()
+        ]
+
+    def open(self, name: str) -> PageContext:
+        from hudkit.rooms.page.page_context import PageContext
+
+        world_log = open_world(picked(name))
+        runner = WorldRunner(world_log, open_players(settings=model_settings()), quotas=self._quotas)
+        return PageContext(world_log, player=runner, models=listed_models(), file_name=name)
+
+    def fork(self, context: PageContext, name: str, seq: int) -> None:
+        path = path_of(name)
+        if not isinstance(path, Path) or path.parent != worlds_directory():
+            raise ConfigError(f"{name!r} is not a name for a world", hint="Letters, digits, `-`, `_` and `.`")
+        check_free(path)
+        with removed_unless_finished(path):
+            context.world_log.fork(path, seq, name=name).close()
+
+
+def _say(world_log: WorldLog, address: str, link: str, token: str, file: Path, *, as_facts: bool) -> None:
     if as_facts:
-        facts = {"world": world_log.world.name, "address": address, "token_file": str(file)}
+        facts = {"world": world_log.world.name, "address": address, "link": link, "token_file": str(file)}
         print(as_json({"schema": SCHEMA, **facts}, lines=True), flush=True)
         return
     print(
@@ -78,4 +142,5 @@ def _say(world_log: WorldLog, address: str, token: str, file: Path, *, as_facts:
         print(visible(f"paused ({world_log.world.paused}): the page, or --resume, lets it go on"))
     print(f"page:  {address}")
     print(f"token: {token}")
+    print(f"open:  {link}  (logs in, once)")
     print("Ctrl-C ends it; everything that happened is saved.", flush=True)

@@ -49,7 +49,7 @@ def path_of(name: str) -> Path | str:
 def known() -> list[Path]:
     """Return the files of worlds with names; the one that changed last is the first."""
     paths = list(worlds_directory().glob("*.db"))
-    return sorted(paths, key=_changed, reverse=True)
+    return sorted(paths, key=changed_at, reverse=True)
 
 
 def picked(name: str | None) -> Path | str:
@@ -135,5 +135,11 @@ def _some(paths: list[Path]) -> str:
     return ", ".join(path.stem for path in paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
 
 
-def _changed(path: Path) -> float:
-    return max(file.stat().st_mtime for file in (path, path.with_name(f"{path.name}-wal")) if file.exists())
+def changed_at(path: Path) -> float:
+    """Return when a world last changed, in seconds: its file, or the one beside it with what is newest."""
+    return max(file.stat().st_mtime for file in files_of(path))
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of a world: its own, and the one beside it with what is newest, where there is one."""
+    return [file for file in (path, path.with_name(f"{path.name}-wal")) if file.exists()]

@@ -8,13 +8,13 @@ from typing import Literal
 import msgspec
 
 from hudkit.compose.formats.html.hast import HtmlElement
-from hudkit.inspector.comparisons import TextChange, compare_lines, compare_words
 from hudkit.inspector.links import call_link, diff_link, session_link
 from hudkit.inspector.pages.page_shell import render_page, section, tabs
 from hudkit.inspector.session_list import SessionSummary
 from hudkit.inspector.session_record import SessionRecord
 from hudkit.web.elements import Child, e
 from hudkit.web.page_text import count_of, excerpt
+from hudkit.web.text_changes import TextChange, compare_lines, compare_words
 
 _WHOLE_STATE_BUDGET = 1_000_000
 """Tokens in which any state is shown whole."""

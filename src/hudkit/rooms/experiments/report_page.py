@@ -18,11 +18,11 @@ from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.rooms import IMPROVISER_LABEL
 from hudkit.rooms.experiments.experiment_file import Experiment, Opinion, Variant
 from hudkit.rooms.experiments.interventions import intervention_text
-from hudkit.rooms.experiments.report_plots import Curve, amount, strip_plot, style_name, time_plot
 from hudkit.rooms.experiments.results import FigureSummary, summaries
 from hudkit.rooms.experiments.run_tables import RunTables
 from hudkit.rooms.players import IMPROVISER_MODEL
 from hudkit.web.elements import classes, e, write
+from hudkit.web.plots import Curve, amount, strip_plot, style_name, time_plot
 
 _TIMES = 60
 """Moments of a run at which a curve has a point."""

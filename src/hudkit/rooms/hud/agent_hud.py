@@ -3,7 +3,7 @@ people."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -153,6 +153,10 @@ _Row = Mapping[str, Any]
 """A part of `AgentHud.document`."""
 
 
+INSTRUCTIONS = "What it is told"
+"""The title of the last part of a HUD as people read it: what all agents of a kind are told."""
+
+
 def as_markdown(hud: AgentHud) -> str:
     """Return what an agent sees as a page: who it is, what it knows and did, its rooms, and its instructions."""
     return render(_HudPage(hud))
@@ -164,13 +168,14 @@ def _HudPage(hud: AgentHud) -> Element:
     document = hud.document
     self_ = document["self"]
     who = self_["identity"]
+    names = {**document.get("people", {}), str(who["id"]): who["name"]}
     return h.document[
         h.section(title=f"{who['name']} ({who['id']})")[
             h.text[f"{who['model']} · {self_['now']} UTC · {hud.tokens} of {hud.limit} tokens, {hud.format}"],
             h.quote[h.paragraph[who.get("seed", who.get("role", ""))]],
             _KnowledgePart(self_["knowledge"], self_["memory_used"]),
             _RecentActionsPart(self_["recent_actions"]),
-            map(_RoomPart, document["rooms"]),
+            [_RoomPart(room, names) for room in document["rooms"]],
             _OmissionsPart(hud.omitted),
             _InstructionsPart(document["system"], document["meta"]),
         ]
@@ -185,17 +190,19 @@ def _KnowledgePart(tree: _Row, used: str) -> Element:
 
 
 @component
-def _RecentActionsPart(rows: Iterable[_Row]) -> Element:
+def _RecentActionsPart(rows: Sequence[_Row]) -> Element | None:
     """What the agent did, the oldest first, and why it was refused."""
+    if not rows:
+        return None
     return h.section(title="Recent actions")[h.list[map(_action_item, rows)]]
 
 
 @component
-def _RoomPart(room: _Row) -> Element:
+def _RoomPart(room: _Row, names: Mapping[str, str]) -> Element:
     """A room: who is there, what the agent may do in it, and what it sees of what was said."""
     own = " (its own)" if room["is_self_room"] else ""
     facts = [
-        f"members {', '.join(room['members'])}",
+        f"members {', '.join(_named(id, names) for id in room['members'])}",
         f"attention {room['attention_pct']:g}%",
         f"last spoke {room['time_since_last']}",
         f"{room['word_budget']} words",
@@ -212,18 +219,25 @@ def _RoomPart(room: _Row) -> Element:
     return h.section(title=f"Room {room['id']}{own}")[
         h.text[" · ".join(facts)],
         h.quote[h.paragraph[billboard]] if billboard else None,
-        h.list[map(_MessagePart, room["messages"])] if room["messages"] else None,
+        h.list[[_MessagePart(row, names) for row in room["messages"]]] if room["messages"] else None,
     ]
 
 
 @component
-def _MessagePart(row: _Row) -> Element:
-    """A message, with what it answers and the reactions to it."""
+def _MessagePart(row: _Row, names: Mapping[str, str]) -> Element:
+    """A message, with what it answers and the reactions to it; of its time, that of the day."""
     answer = f" ↩ {row['reply_to']}" if "reply_to" in row else ""
     reactions = "".join(f" [{name} {number}]" for name, number in row.get("reactions", {}).items())
     return h.item[
-        f"{row['id']} {row['timestamp']} ", h.strong[row["sender"]], f"{answer}: {row['content']}{reactions}"
+        f"{row['id']} {row['timestamp'].rpartition('T')[2]} ",
+        h.strong[_named(row["sender"], names)],
+        f"{answer}: {row['content']}{reactions}",
     ]
+
+
+def _named(id: str, names: Mapping[str, str]) -> str:
+    """Return a number with the name behind it, as far as the agent sees one."""
+    return f"{names[id]} ({id})" if id.isdigit() and id in names and id != "0" else id
 
 
 @component
@@ -239,7 +253,7 @@ def _OmissionsPart(omitted: tuple[HudOmission, ...]) -> Element | None:
 def _InstructionsPart(system: _Row, meta: _Row) -> Element:
     """Directives and instructions, word for word."""
     actions = {name: value for name, value in meta.items() if name != "instructions"}
-    return h.section(title="What it is told")[
+    return h.section(title=INSTRUCTIONS)[
         h.pre[visible(system["directives"], breaks=True)],
         h.pre[visible(meta["instructions"], breaks=True)],
         h.pre(lang="json")[json_text.encode(actions)],

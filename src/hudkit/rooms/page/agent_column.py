@@ -6,16 +6,16 @@ and the form that changes it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from hudkit.compose.formats.html.hast import HtmlElement
+from hudkit.compose.formats.html.hast import HtmlElement, HtmlText
 from hudkit.errors import HudkitError
 from hudkit.rooms.actions.agent_actions import knowledge_tokens
 from hudkit.rooms.hud import AgentHud, HudSection, as_markdown
 from hudkit.rooms.page.metrics import BeatRecord
+from hudkit.rooms.page.side_pages import side_link
 from hudkit.rooms.page.url_state import AgentTab
 from hudkit.rooms.page.widgets import (
     PageData,
@@ -26,9 +26,12 @@ from hudkit.rooms.page.widgets import (
     field,
     form,
     hidden,
+    plain_text,
     select_or_number,
+    sparkline,
 )
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL
+from hudkit.rooms.players.closing import closing_words
 from hudkit.rooms.world import SILENT_BEATS, AgentState, RecentAction, World
 from hudkit.web.elements import Child, classes, e
 from hudkit.web.page_text import clock, dollars, duration
@@ -41,7 +44,7 @@ _TABS: tuple[tuple[AgentTab, str], ...] = (
     ("edit", "Edit"),
 )
 
-_NOTATIONS = (("json", "JSON"), ("compact", "Compact"), ("toon", "TOON"), ("markdown", "Readable"))
+_NOTATIONS = (("", "Readable"), ("json", "JSON"), ("compact", "Compact"), ("toon", "TOON"))
 _BAR_WIDTH = 1000
 """Of the pictures of bars, in units of their own: they are stretched to the column."""
 _NOW_NOTES = ("What it would see at this moment.", "What it would have seen at that moment.")
@@ -95,17 +98,7 @@ def _card(page: PageData, agent: AgentState) -> HtmlElement:
             class_="line",
         ),
         e("dl", [e("div", e("dt", label), e("dd", value)) for label, value in facts], class_="facts"),
-        e(
-            "div",
-            e("div", class_="plot", hx_morph_skip=True),
-            class_="chart tempo",
-            data_chart=json.dumps([list(range(1, len(gaps) + 1)), gaps]),
-            data_lines="seconds between beats",
-            title="Seconds between its last beats",
-            id=f"tempo-{agent.id}",
-        )
-        if len(gaps) > 1
-        else None,
+        sparkline("seconds between its last beats", gaps) if len(gaps) > 1 else None,
         e("p", e("b", "Last error: "), agent.last_error, class_="fault") if agent.last_error else None,
         e("p", f"It was addressed, and said and did nothing for {agent.silent_beats} beats.", class_="fault")
         if agent.silent_beats >= SILENT_BEATS
@@ -155,7 +148,6 @@ def _part(page: PageData, agent: AgentState) -> HtmlElement:
 
 def _hud_part(page: PageData, agent: AgentState) -> HtmlElement:
     url = page.url
-    format = url.format or agent.input_format
     try:
         hud, note = _chosen_hud(page, agent)
     except HudkitError as error:
@@ -165,30 +157,61 @@ def _hud_part(page: PageData, agent: AgentState) -> HtmlElement:
         e(
             "div",
             _switch("When", [("now", "Now"), ("beat", "Last beat")], url.when, page, "when"),
-            _switch("Format", _NOTATIONS, format, page, "format"),
+            _switch("Format", _NOTATIONS, url.format, page, "format"),
             class_="switches",
         ),
-        e("p", note, class_="hint"),
+        e(
+            "p",
+            note,
+            " ",
+            e("a", "What changed", href=side_link("/diff", agent=agent.id), hx_boost="false")
+            if not page.past
+            else None,
+            class_="hint",
+        ),
         _bars(page, hud),
         _left_out(hud),
         e(
-            "div" if format == "markdown" else "pre",
-            readable_markdown(as_markdown(hud)) if format == "markdown" else hud.text,
-            class_=classes("sees", format == "markdown" and "readable"),
+            "pre" if url.format else "div",
+            hud.text if url.format else _readable_hud(hud),
+            class_=classes("sees", not url.format and "readable"),
             tabindex="0",
             role="region",
             aria_label="What the agent sees",
             id="sees",
         ),
+        _closing(agent, hud),
         class_="hud",
     )
+
+
+def _closing(agent: AgentState, hud: AgentHud) -> HtmlElement | None:
+    """Return what a language model is told behind the HUD, where somebody waits for an answer."""
+    words = "" if agent.model == IMPROVISER_MODEL else closing_words(hud.document, agent.output_format)
+    if not words:
+        return None
+    return e(
+        "section", e("h3", "Behind it"), e("pre", words), class_="behind", aria_label="What is told behind the HUD"
+    )
+
+
+def _readable_hud(hud: AgentHud) -> list[HtmlElement | HtmlText]:
+    """Return a HUD as people read it; what every agent is told alike is folded up at its end."""
+    parts = readable_markdown(as_markdown(hud))
+    is_heading = [isinstance(part, HtmlElement) and part.tag in ("h3", "h4") for part in parts]
+    last = len(parts) - 1 - is_heading[::-1].index(True)
+    heading = parts[last]
+    title = heading.children if isinstance(heading, HtmlElement) else ()
+    folded = e("details", e("summary", title), parts[last + 1 :], id="instructions")
+    return [*parts[:last], folded]
 
 
 def _chosen_hud(page: PageData, agent: AgentState) -> tuple[AgentHud, Child]:
     """Return the HUD that is asked for, and what is to be said about it."""
     world, url = page.world, page.url
-    format = None if url.format in ("", "markdown", agent.input_format) else url.format
-    own = "" if format is None else f" It gets {agent.input_format}; this is another notation."
+    format = None if url.format in ("", agent.input_format) else url.format
+    other = "another notation" if url.format else "for people to read"
+    own = "" if url.format == agent.input_format else f" It gets {agent.input_format}; this is {other}."
     if url.when == "now":
         return _composed(page, world, agent, page.now, format), f"{_NOW_NOTES[page.past]}{own}"
     beats = page.metrics.beats_of(agent.id)
@@ -365,9 +388,9 @@ def _entry(name: str, value: Any, weights: Mapping[str, float], path: str) -> Ht
     if isinstance(value, Mapping) and value:
         inner = _tree(value, weights, f"{path}.")
     elif isinstance(value, list) and value:
-        inner = e("ul", [e("li", _plain(item)) for item in value])
+        inner = e("ul", [e("li", plain_text(item)) for item in value])
     else:
-        inner = e("span", _plain(value))
+        inner = e("span", plain_text(value))
     return e("li", e("b", name), weight, " ", inner)
 
 
@@ -386,7 +409,7 @@ def _activity(page: PageData, agent: AgentState) -> HtmlElement:
 
 
 def _action(action: RecentAction) -> HtmlElement:
-    arguments = ", ".join(f"{name}: {_plain(value)}" for name, value in action.action.items() if name != "type")
+    arguments = ", ".join(f"{name}: {plain_text(value)}" for name, value in action.action.items() if name != "type")
     return e(
         "li",
         clock(action.happened_at, seconds=True),
@@ -422,15 +445,18 @@ def _answer(page: PageData, agent: AgentState, beat: BeatRecord) -> HtmlElement:
         e(
             "p",
             e("a", "The world at this beat", href=page.url.href(seq=beat.seq, when="beat", tab="hud")),
+            " · ",
+            e(
+                "a",
+                "What changed in its HUD",
+                href=side_link("/diff", agent=agent.id, b=beat.number),
+                hx_boost="false",
+            ),
             class_="hint",
         ),
         class_="answer",
         id=f"answer-{agent.id}-{beat.number}",
     )
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _new_agent(page: PageData) -> HtmlElement:
@@ -527,18 +553,33 @@ def _background(page: PageData, text: str, label: str) -> HtmlElement:
     return field(label, e("textarea", text, name="background", rows=5, maxlength=limit, required=True))
 
 
-def _model(page: PageData, model: str) -> HtmlElement:
-    names = page.context.models
-    if not names:
-        return field("Model", e("input", name="model", value=model, required=True, maxlength=200))
-    options = [(name, name) for name in dict.fromkeys((*names, model)) if name]
-    return field("Model", choice("model", options, model))
+def _model(page: PageData, model: str) -> list[HtmlElement]:
+    """Return the field for a model, into which any name may be written, and the known ones with their prices."""
+    prices = dict(page.context.models)
+    for agent in page.world.agents.values():
+        prices.setdefault(agent.model, "")
+    control = e("input", name="model", value=model, required=True, maxlength=200, list="models", autocomplete="off")
+    rows = [
+        e("tr", e("th", e("code", name), scope="row"), e("td", price or "no list price known"))
+        for name, price in prices.items()
+    ]
+    return [
+        field("Model", control, "Its provider’s key must be in this server’s environment"),
+        e("datalist", [e("option", f"{name} {price}", value=name) for name, price in prices.items()], id="models"),
+        e(
+            "details",
+            e("summary", "Models and their prices"),
+            e("table", e("tbody", rows), class_="list"),
+            class_="prices",
+            id="prices",
+        ),
+    ]
 
 
 def _usual_model(page: PageData) -> str:
     """Return the model that the youngest agent has."""
     newest = max(page.world.agents.values(), key=lambda agent: agent.id, default=None)
-    return newest.model if newest is not None else next(iter(page.context.models), "")
+    return newest.model if newest is not None else IMPROVISER_MODEL
 
 
 def _can_create_box(checked: bool) -> HtmlElement:

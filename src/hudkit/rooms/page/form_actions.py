@@ -12,10 +12,11 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta
 
-from hudkit.errors import OperationError
+from hudkit.errors import ConfigError, OperationError
 from hudkit.rooms import world_events as e
 from hudkit.rooms.page.login import LoginSession, Notice
 from hudkit.rooms.page.page_context import PageContext
+from hudkit.rooms.page.served_worlds import ServedWorlds
 from hudkit.rooms.page.url_state import UrlState
 
 _Number = Annotated[int, Meta(ge=0, le=2**53)]
@@ -112,6 +113,15 @@ class _AlterForm(_Form, frozen=True):
     can_create: bool = False
 
 
+class _ForkForm(_Form, frozen=True):
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    seq: _Id
+
+
+class _OpenForm(_Form, frozen=True):
+    world: Annotated[str, Meta(min_length=1, max_length=100)]
+
+
 class _Outcome(msgspec.Struct, frozen=True):
     """What an action came to: what the person is told, and what the next page shows where it is not the same."""
 
@@ -122,15 +132,18 @@ class _Outcome(msgspec.Struct, frozen=True):
 
 _F = TypeVar("_F", bound=_Form)
 _Run: TypeAlias = Callable[[PageContext, _F], "_Outcome | Awaitable[_Outcome | None] | None"]
+_WorldsRun: TypeAlias = Callable[[ServedWorlds, LoginSession, _F], "_Outcome | None"]
 
 
 class _FormAction(msgspec.Struct, frozen=True):
     form: type[_Form]
-    run: _Run[Any]
+    run: Callable[..., Any]
+    on_worlds: bool = False
+    """Whether it is about which world is looked at: then it gets all of them, and the session."""
 
 
 async def run_form_action(
-    context: PageContext, session: LoginSession, name: str, fields: Mapping[str, str], url: UrlState
+    worlds: ServedWorlds, session: LoginSession, name: str, fields: Mapping[str, str], url: UrlState
 ) -> UrlState:
     """Do what a form asks for, and return what the next page shows. What was refused is the session's notice.
 
@@ -140,9 +153,12 @@ async def run_form_action(
     session.notice = None
     try:
         form = msgspec.convert(dict(fields), action.form, strict=False)
-        result = action.run(context, form)
+        if action.on_worlds:
+            result = action.run(worlds, session, form)
+        else:
+            result = action.run(worlds.context(session.world), form)
         outcome = (await result if isawaitable(result) else result) or _Outcome()
-    except (OperationError, msgspec.ValidationError) as error:
+    except (OperationError, ConfigError, msgspec.ValidationError) as error:
         _notify(session, Notice(str(error), "refused"))
         session.draft = fields.get("text", "") if name == "say" else ""
         return url
@@ -165,6 +181,16 @@ def _notify(session: LoginSession, notice: Notice | None) -> None:
 
 _ACTIONS: dict[str, _FormAction] = {}
 """Every action by its name."""
+
+
+def _worlds_action(form: type[_F]) -> Callable[[_WorldsRun[_F]], _WorldsRun[_F]]:
+    """Register a function as an action on which world is looked at."""
+
+    def register(run: _WorldsRun[_F]) -> _WorldsRun[_F]:
+        _ACTIONS[getattr(run, "__name__", "").strip("_")] = _FormAction(form, run, on_worlds=True)
+        return run
+
+    return register
 
 
 def _form_action(form: type[_F]) -> Callable[[_Run[_F]], _Run[_F]]:
@@ -302,6 +328,25 @@ def _alter(context: PageContext, form: _AlterForm) -> _Outcome:
 def _retire(context: PageContext, form: _AgentForm) -> _Outcome:
     context.architect.retire(form.agent)
     return _Outcome(Notice(f"Agent {form.agent} was retired; its room stays to be read."))
+
+
+@_worlds_action(_ForkForm)
+def _fork(worlds: ServedWorlds, session: LoginSession, form: _ForkForm) -> _Outcome:
+    parent = worlds.context(session.world)
+    session.look_at(worlds.fork(parent, form.name, form.seq))
+    text = f"{form.name} is a world of its own, with what happened up to event {form.seq:,}. Play lets it go on."
+    return _Outcome(Notice(text), {"seq": 0, "reply": 0, "thread": 0, "before": 0, "new": False})
+
+
+@_worlds_action(_OpenForm)
+def _open(worlds: ServedWorlds, session: LoginSession, form: _OpenForm) -> _Outcome:
+    session.look_at(worlds.open(form.world))
+    return _Outcome(url_changes=msgspec.structs.asdict(UrlState()))
+
+
+@_worlds_action(_EmptyForm)
+def _understood(_worlds: ServedWorlds, session: LoginSession, _: _EmptyForm) -> None:
+    session.knows = True
 
 
 @_form_action(_EmptyForm)

@@ -5,16 +5,14 @@ The two other columns are `room_column` and `agent_column`. Everything here is a
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-
 from hudkit.compose import shorten
 from hudkit.compose.formats.html.hast import HtmlElement
-from hudkit.rooms import world_events as ev
 from hudkit.rooms.page.agent_column import agent_column
+from hudkit.rooms.page.event_words import describe_event
 from hudkit.rooms.page.login import LoginSession, Notice
 from hudkit.rooms.page.page_context import PageContext
 from hudkit.rooms.page.room_column import room_column
+from hudkit.rooms.page.side_pages import search_form
 from hudkit.rooms.page.url_state import UrlState
 from hudkit.rooms.page.widgets import (
     MAX_LISTED,
@@ -23,11 +21,15 @@ from hudkit.rooms.page.widgets import (
     button,
     choice,
     face,
+    field,
     form,
+    hidden,
+    sparkline,
 )
+from hudkit.rooms.players import IMPROVISER_MODEL
 from hudkit.rooms.world import AgentState, RoomState
 from hudkit.web.elements import classes, e, write
-from hudkit.web.page_text import clock, clock_time, count_of, dollars, duration, excerpt
+from hudkit.web.page_text import clock, count_of, dollars, duration, excerpt
 
 _HTMX = '{"includeIndicatorCSS": false, "morphIgnore": ["data-htmx-powered", "open"], "prefix": ""}'
 """What is unfolded stays so when the page is written anew."""
@@ -44,6 +46,7 @@ _KEYS = (
     ("s", "one beat"),
     ("[ / ]", "one event back or forward"),
     ("l", "back to now"),
+    ("/", "search"),
     ("?", "these keys"),
 )
 
@@ -77,7 +80,7 @@ def _page_data(context: PageContext, session: LoginSession, url: UrlState) -> Pa
 
 
 def _head(page: PageData) -> HtmlElement:
-    static = "/static/vendor/"
+    static = "/static/"
     return e(
         "head",
         e("meta", charset="utf-8"),
@@ -86,11 +89,9 @@ def _head(page: PageData) -> HtmlElement:
         e("meta", name="color-scheme", content="light dark"),
         e("meta", name="htmx-config", content=_HTMX),
         e("link", rel="icon", href="/static/icon.svg"),
-        e("link", rel="stylesheet", href=f"{static}uplot-1.6.32.min.css"),
         e("link", rel="stylesheet", href="/static/base.css"),
         e("link", rel="stylesheet", href="/static/page.css"),
-        [e("script", src=f"{static}{name}", defer=True) for name in ("htmx-4.0.1.min.js", "uplot-1.6.32.min.js")],
-        e("script", src="/static/page.js", defer=True),
+        [e("script", src=f"{static}{name}", defer=True) for name in ("vendor/htmx-4.0.1.min.js", "page.js")],
     )
 
 
@@ -102,6 +103,7 @@ def _app(page: PageData) -> HtmlElement:
         e("a", "To the message box", href="#text", class_="skip") if not page.past else None,
         e("a", "To the agent", href="#right", class_="skip"),
         _top_bar(page),
+        _introduction(page),
         _notice(page, page.session.notice) if page.session.notice else None,
         e("div", _list_column(page), room_column(page), agent_column(page), class_="columns"),
         _timeline(page),
@@ -122,6 +124,32 @@ def _app(page: PageData) -> HtmlElement:
         data_live=None if page.past else "yes",
         data_view=url.view,
     )
+
+
+def _introduction(page: PageData) -> HtmlElement | None:
+    """Return what this is and what to try, until it is put away."""
+    if page.session.knows:
+        return None
+    played = "are played by rules and chance" if _is_improvised(page) else "are language models"
+    return e(
+        "section",
+        e(
+            "p",
+            e("b", "A world of agents. "),
+            f"They {played}. Each sees nothing but its HUD, on the right, and remembers what it writes down. "
+            "You are the Architect. ",
+            e("span", "Try: choose an agent and read what it sees; say something; pull the slider back, and "),
+            e("span", "press Fork to make another future."),
+        ),
+        form(page, "understood", button("Put away", class_="quiet")),
+        class_="introduction",
+        aria_label="What this is",
+    )
+
+
+def _is_improvised(page: PageData) -> bool:
+    models = {agent.model for agent in page.world.agents.values() if not agent.retired}
+    return models <= {IMPROVISER_MODEL}
 
 
 def _notice(page: PageData, notice: Notice) -> HtmlElement:
@@ -173,6 +201,8 @@ def _top_bar(page: PageData) -> HtmlElement:
             e("a", "New agent", href=page.url.href(new=True, view="agent"), class_="button")
             if not page.past
             else None,
+            e("a", "Figures", href="/figures", class_="button quiet", hx_boost="false"),
+            e("a", "Worlds", href="/worlds", class_="button quiet", hx_boost="false"),
             e("a", "?", href="#keys", class_="button quiet", title="Keys", aria_label="Keys"),
             e(
                 "form",
@@ -180,6 +210,7 @@ def _top_bar(page: PageData) -> HtmlElement:
                 button("Log out", class_="quiet"),
                 method="post",
                 action="/logout",
+                hx_boost="false",
             ),
             class_="menu",
             aria_label="World",
@@ -236,7 +267,7 @@ def _play_controls(page: PageData) -> HtmlElement:
 
 def _figures(page: PageData) -> HtmlElement:
     world, metrics, now = page.world, page.metrics, page.now
-    times, beats, late = metrics.series(now)
+    _, beats, _ = metrics.series(now)
     late_99 = duration(metrics.lateness(now) * 1000)
     living = sum(not agent.retired for agent in world.agents.values())
     figures = (
@@ -252,14 +283,7 @@ def _figures(page: PageData) -> HtmlElement:
     return e(
         "div",
         e("dl", [e("div", e("dt", label), e("dd", value), title=title) for label, value, title in figures]),
-        e(
-            "div",
-            e("div", class_="plot", hx_morph_skip=True),
-            class_="chart pulse",
-            data_chart=json.dumps([times, beats, late]),
-            data_lines="beats a minute,seconds late",
-            title="Beats a minute, and the latest of them, in the last ten minutes",
-        ),
+        e("a", sparkline("beats/min, 10 minutes", beats), href="/figures", class_="pulse", hx_boost="false"),
         class_="figures",
     )
 
@@ -275,6 +299,7 @@ def _list_column(page: PageData) -> HtmlElement:
     agents.sort(key=lambda agent: (agent.retired, agent.id))
     return e(
         "nav",
+        search_form(),
         e("h2", "Rooms", e("span", f" {len(world.rooms):,}", class_="count")),
         e("ul", [_room_row(page, room) for room in rooms], class_="rows", id="rooms"),
         e("h2", "Agents", e("span", f" {len(world.agents):,}", class_="count")),
@@ -397,6 +422,7 @@ def _timeline(page: PageData) -> HtmlElement:
             e("span", f" · {_event_text(page, seq)}", class_="event"),
             class_="where",
         ),
+        _fork_and_export(page, seq),
         e(
             "a",
             "● Live",
@@ -407,6 +433,39 @@ def _timeline(page: PageData) -> HtmlElement:
         ),
         class_="timeline",
         aria_label="Time",
+    )
+
+
+def _fork_and_export(page: PageData, seq: int) -> HtmlElement:
+    """Return what makes another world of this moment, and what takes the log along."""
+    upto = f"&at={seq}" if page.past else ""
+    return e(
+        "details",
+        e("summary", e("span", "Fork", e("small", ", export")), class_="button quiet"),
+        e(
+            "div",
+            form(
+                page,
+                "fork",
+                hidden("seq", seq),
+                field(
+                    "The fork’s name",
+                    e("input", name="name", required=True, maxlength=100, autocomplete="off"),
+                    f"A world of its own, with what happened up to event {seq:,}",
+                ),
+                button("Fork", class_="strong"),
+            ),
+            e(
+                "p",
+                "Export up to here: ",
+                e("a", "transcript", href=f"/export?format=text{upto}", hx_boost="false"),
+                ", ",
+                e("a", "events as JSON lines", href=f"/export?format=jsonl{upto}", hx_boost="false"),
+            ),
+            class_="panel",
+        ),
+        class_="settings fork",
+        id="fork",
     )
 
 
@@ -424,135 +483,3 @@ def _query_pairs(query: str) -> list[tuple[str, str]]:
 def _event_text(page: PageData, seq: int) -> str:
     payload = next((payload for _, payload in page.context.world_log.events(seq - 1, seq)), None)
     return describe_event(payload, page.name)
-
-
-# -- events in a few words, for the timeline -------------------------------------------------------------------------
-
-
-def describe_event(event: ev.WorldEvent | None, name: Callable[[int], str]) -> str:
-    """Return what an event was in one line, such as `Ada gives Bruno’s room 40% of its attention`.
-
-    `name` returns how the agent with an id is called; `None` is an event that was redacted, or that a newer version
-    wrote. An event without words of its own is called by its tag.
-    """
-    if event is None:
-        return "what it was is gone"
-
-    def room(id: int) -> str:
-        return f"{name(id)}’s room"
-
-    return (
-        _describe_world(event)
-        or _describe_agents(event, name)
-        or _describe_rooms(event, name, room)
-        or _describe_beats(event, name)
-        or _describe_memory(event, name, room)
-        or str(event.__struct_config__.tag)
-    )
-
-
-def _describe_world(event: ev.WorldEvent) -> str | None:
-    match event:
-        case ev.InterventionMade(number=number, text=text):
-            return f"intervention {number} of the experiment: {text}"
-        case ev.WorldCreated(name=new_name):
-            return f"the world {excerpt(new_name, 40)} begins"
-        case ev.RulesChanged():
-            return "the world’s rules are changed"
-        case ev.PromptsChanged():
-            return "what agents are told is changed"
-        case ev.WorldPaused(why=why):
-            return f"the world pauses: {excerpt(why, 50)}"
-        case ev.WorldResumed():
-            return "the world goes on"
-        case ev.SpeedSet(factor=factor):
-            return f"time runs {factor:g} times as fast"
-        case _:
-            return None
-
-
-def _describe_agents(event: ev.WorldEvent, name: Callable[[int], str]) -> str | None:
-    match event:
-        case ev.AgentCreated(name=new_name, by=author):
-            return f"{name(author)} makes {excerpt(new_name, 40)}"
-        case ev.AgentAltered(id=id, by=author):
-            return f"{name(author)} changes {name(id)}"
-        case ev.AgentRetired(id=id, by=author):
-            return f"{name(author)} retires {name(id)}"
-        case ev.AgentSlept(id=id, until=until):
-            return f"{name(id)} sleeps until {clock_time(until)}"
-        case ev.AgentWoken(id=id, why=why):
-            return f"{name(id)} is woken: {excerpt(why, 40)}"
-        case ev.IntervalSet(id=id, interval=interval):
-            return f"{name(id)} beats every {interval:g} s"
-        case ev.BeatScheduled(id=id):
-            return f"{name(id)} is due at another time"
-        case ev.AgentThrottled(id=id, other=other):
-            return f"{name(id)} is slowed: it repeats itself with {name(other)}"
-        case _:
-            return None
-
-
-def _describe_rooms(event: ev.WorldEvent, name: Callable[[int], str], room: Callable[[int], str]) -> str | None:
-    match event:
-        case ev.MessagePosted(kind="system", room=id, content=content):
-            return f"{room(id)}: {excerpt(content, 50)}"
-        case ev.MessagePosted(sender=sender, content=content):
-            return f"{name(sender)}: {excerpt(content, 50)}"
-        case ev.MessageDelayed(sender=sender, content=content):
-            return f"{name(sender)} is about to say: {excerpt(content, 50)}"
-        case ev.MessageWithdrawn(id=id, why=why):
-            return f"message {id} that waited is withdrawn" + (f": {why}" if why else "")
-        case ev.ReactionAdded(agent=agent, reaction=reaction):
-            return f"{name(agent)} reacts: {reaction.replace('_', ' ')}"
-        case ev.RoomJoined(room=id, agent=agent):
-            return f"{name(agent)} comes into {room(id)}"
-        case ev.RoomLeft(room=id, agent=agent):
-            return f"{name(agent)} leaves {room(id)}"
-        case ev.BillboardSet(room=id, text=text):
-            return f"billboard of {room(id)}: {excerpt(text, 40) or 'taken down'}"
-        case ev.WpmSet(room=id, wpm=wpm):
-            return f"{room(id)} has {count_of(wpm, 'word')} a minute"
-        case ev.KeyCreated(room=id, label=label):
-            return f"a key of {room(id)} is made: {excerpt(label, 30)}"
-        case ev.KeyRevoked(room=id, label=label):
-            return f"a key of {room(id)} is revoked: {excerpt(label, 30)}"
-        case ev.AccessRequested(room=id, agent=agent):
-            return f"{name(agent)} asks to come into {room(id)}"
-        case ev.AccessGranted(id=id):
-            return f"request {id} is granted"
-        case ev.AccessDenied(id=id):
-            return f"request {id} is denied"
-        case ev.AccessFailed(room=id, agent=agent, locked=locked):
-            return f"{name(agent)} has a wrong key for {room(id)}" + (", which is locked now" if locked else "")
-        case _:
-            return None
-
-
-def _describe_beats(event: ev.WorldEvent, name: Callable[[int], str]) -> str | None:
-    match event:
-        case ev.BeatBegun(agent=agent, number=number):
-            return f"{name(agent)} sees its HUD (beat {number})"
-        case ev.ReplyReceived(agent=agent, error=error):
-            return f"{name(agent)} " + (f"failed: {excerpt(error, 50)}" if error else "answers")
-        case ev.ActionApplied(agent=agent, action=action):
-            return f"{name(agent)} does {excerpt(str(action.get('type', 'something')), 30)}"
-        case ev.ActionRefused(agent=agent, why=why):
-            return f"{name(agent)} is refused: {excerpt(why, 50)}"
-        case ev.BeatFinished(agent=agent, number=number):
-            return f"beat {number} of {name(agent)} is over"
-        case _:
-            return None
-
-
-def _describe_memory(event: ev.WorldEvent, name: Callable[[int], str], room: Callable[[int], str]) -> str | None:
-    match event:
-        case ev.KnowledgeSet(agent=agent, path=path) | ev.KnowledgeAppended(agent=agent, path=path):
-            return f"{name(agent)} notes {excerpt(path, 40)}"
-        case ev.KnowledgeDeleted(agent=agent, path=path):
-            return f"{name(agent)} forgets {excerpt(path, 40)}"
-        case ev.AttentionSet(agent=agent, room=id, percent=percent):
-            share = "what is left" if percent is None else f"{percent:g}%"
-            return f"{name(agent)} gives {room(id)} {share} of its attention"
-        case _:
-            return None

@@ -7,6 +7,8 @@ from secrets import token_urlsafe
 
 import msgspec
 
+from hudkit.web.page_guard import OneTimeToken
+
 _MAX_SESSIONS = 16
 """Sessions at a time; a login beyond that ends the oldest."""
 
@@ -34,6 +36,15 @@ class LoginSession(msgspec.Struct):
     """A message that was refused, for the composer."""
     last_read: dict[int, int] = {}
     """The id of the last message that was seen, by room."""
+    world: str = ""
+    """Which world is looked at, where it is not the one that is served."""
+    knows: bool = False
+    """Whether the lines that say what this is were put away."""
+
+    def look_at(self, world: str) -> None:
+        """Look at another world: what was read and written in this one does not hold there."""
+        if world != self.world:
+            self.world, self.last_read, self.draft = world, {}, ""
 
     def owns_form(self, csrf: str) -> bool:
         """Return whether a form carries this session's token."""
@@ -45,6 +56,8 @@ class LoginSessions:
 
     def __init__(self, token: str) -> None:
         self._token = token.encode()
+        self.once = OneTimeToken()
+        """The token of the link that logs in without it, once."""
         self._open: dict[str, LoginSession] = {}
 
     def login(self, token: str, previous: str = "") -> LoginSession | None:
@@ -54,6 +67,13 @@ class LoginSessions:
         """
         if not hmac.compare_digest(token.strip().encode(), self._token):
             return None
+        return self._new_session(previous)
+
+    def redeem(self, once: str) -> LoginSession | None:
+        """Open a session for who comes with the one-time link, and return it; `None` where it is used up."""
+        return self._new_session("") if self.once.redeem(once) else None
+
+    def _new_session(self, previous: str) -> LoginSession:
         self._open.pop(previous, None)
         while len(self._open) >= _MAX_SESSIONS:
             del self._open[next(iter(self._open))]

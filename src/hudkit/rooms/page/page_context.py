@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
@@ -53,12 +54,19 @@ class PastWorld(msgspec.Struct, frozen=True):
 
 class PageContext:
     """What all requests to a world's page share. Without a `player` the world is only looked at: it cannot be played,
-    and its time is the log's. `models` are those that an agent may be given; any where there are none."""
+    and its time is the log's. `models` are those that an agent may be given, each with what it costs, in words; any
+    other may be written. `file_name` is the name of the world among the user's."""
 
     def __init__(
-        self, world_log: WorldLog, *, player: _WorldPlayer | None = None, models: tuple[str, ...] = ()
+        self,
+        world_log: WorldLog,
+        *,
+        player: _WorldPlayer | None = None,
+        models: Sequence[tuple[str, str]] = (),
+        file_name: str = "",
     ) -> None:
         self.world_log = world_log
+        self.file_name = file_name
         self.player = player
         self.models = models
         self.architect = Architect(world_log, self.now)

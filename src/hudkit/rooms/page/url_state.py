@@ -25,8 +25,8 @@ class UrlState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     room: _Number = 0
     agent: _Number = 0
     tab: AgentTab = "hud"
-    format: Literal["", "json", "compact", "toon", "markdown"] = ""
-    """The notation of the HUD; empty: the agent's own."""
+    format: Literal["", "json", "compact", "toon"] = ""
+    """The notation of the HUD; empty: as people read it."""
     when: Literal["now", "beat"] = "now"
     """Whether the HUD is the one of this moment, or the one that the agent had in its last beat."""
     seq: _Number = msgspec.field(default=0, name="at")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -15,11 +16,15 @@ from hudkit.rooms.world import AgentState, World
 from hudkit.rooms.world_events import ARCHITECT, SYSTEM
 from hudkit.web.elements import Child, classes, e
 from hudkit.web.page_text import clock
+from hudkit.web.plots import amount
 
 MAX_LISTED = 150
 """Rooms or agents that are listed: a page of thousands would be slower to render than the world goes on."""
 
-_HUES = 12
+_SPARK_WIDTH, _SPARK_HEIGHT = 200, 30
+"""Of a small line, in units of its own: it is stretched."""
+
+HUES = 12
 """Colours of faces in `page.css`."""
 
 
@@ -104,7 +109,7 @@ def face(page: PageData, id: int, *, small: bool = False) -> HtmlElement:
     words = page.name(id).split()
     letters = (words[0][:1] + (words[1][:1] if len(words) > 1 else "")).upper() if words else "?"
     # Five has no divisor in common with twelve: neighbouring ids have colours far apart, and all twelve are used.
-    return e("span", letters, class_=classes("face", f"hue-{id * 5 % _HUES}", small and "small"), aria_hidden="true")
+    return e("span", letters, class_=classes("face", f"hue-{id * 5 % HUES}", small and "small"), aria_hidden="true")
 
 
 def agent_status(page: PageData, agent: AgentState) -> tuple[str, HtmlElement]:
@@ -124,3 +129,28 @@ def agent_status(page: PageData, agent: AgentState) -> tuple[str, HtmlElement]:
     # The script counts down from here between two loads.
     countdown = None if page.past else str(round(left))
     return "waiting", e("span", f"in {left / 1000:.0f} s", class_="due", data_in=countdown)
+
+
+def plain_text(value: object) -> str:
+    """Return a value of an agent's, such as what it noted, as text."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def sparkline(label: str, values: Sequence[float]) -> HtmlElement:
+    """Return a small line of values, with what it is and its largest value in words."""
+    top = max([*values, 1e-9])
+    step = _SPARK_WIDTH / max(1, len(values) - 1)
+    points = [f"{n * step:.1f} {_SPARK_HEIGHT * (1 - value / top):.1f}" for n, value in enumerate(values)]
+    return e(
+        "figure",
+        e(
+            "svg",
+            e("path", d=f"M{'L'.join(points)}"),
+            viewBox=f"0 -1 {_SPARK_WIDTH} {_SPARK_HEIGHT + 2}",
+            preserveAspectRatio="none",
+            role="img",
+            aria_label=f"{label}: at most {amount(top if values else 0)}",
+        ),
+        e("figcaption", f"{label}: ≤ {amount(max(values, default=0))}"),
+        class_="spark",
+    )

@@ -1,4 +1,4 @@
-// What HTML alone cannot do: look again when the world went on, count down, keep the newest message in sight, draw,
+// What HTML alone cannot do: look again when the world went on, count down, keep the newest message in sight,
 // and listen to keys. Everything else is links and forms.
 "use strict";
 (() => {
@@ -101,7 +101,6 @@
       if (kept.writing || location.search.includes("reply=")) text.focus({ preventScroll: true });
     }
     written = performance.now();
-    for (const one of document.querySelectorAll("[data-chart]")) draw(one);
   }
 
   function below() {
@@ -133,45 +132,6 @@
       if (one.textContent !== text) one.textContent = text;
     }
   }, 250);
-
-  // -- charts ----------------------------------------------------------------------------------------------------
-  const colours = ["--accent", "--warm"];
-  function draw(one) {
-    const place = one.querySelector(".plot");
-    if (!place || typeof uPlot === "undefined" || !place.clientWidth) return;
-    const data = JSON.parse(one.dataset.chart);
-    if (place.plot && place.plot.series.length === data.length && place.theme === theme()) {
-      place.plot.setData(data);
-      return;
-    }
-    place.plot?.destroy();
-    place.theme = theme();
-    const names = one.dataset.lines.split(",");
-    const series = names.map((label, n) => ({
-      label,
-      scale: `s${n}`,
-      stroke: colour(place, colours[n]),
-      width: 1.5,
-      points: { show: false },
-    }));
-    const scales = { x: { time: false } };
-    names.forEach((_, n) => { scales[`s${n}`] = { range: (_u, _low, high) => [0, Math.max(1, high * 1.1)] }; });
-    place.plot = new uPlot({
-      width: place.clientWidth, height: place.clientHeight, padding: [2, 0, 2, 0],
-      cursor: { show: false }, legend: { show: false }, axes: names.concat("").map(() => ({ show: false })),
-      scales, series: [{}, ...series],
-    }, data, place);
-  }
-  function colour(place, name) {
-    place.style.color = `var(${name})`; // a canvas knows no variables
-    return getComputedStyle(place).color;
-  }
-  const theme = () => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", fresh);
-  addEventListener("resize", () => {
-    for (const place of document.querySelectorAll(".plot")) { place.plot?.destroy(); place.plot = null; }
-    fresh();
-  });
 
   // -- forms that need no button ---------------------------------------------------------------------------------
   document.addEventListener("change", (event) => {
@@ -217,6 +177,7 @@
     "[": () => $("#back")?.click(),
     "]": () => $("#forward")?.click(),
     l: () => $("#live")?.click(),
+    "/": () => $("#search")?.focus(),
     "?": () => $("#keys")?.classList.toggle("open"),
     Escape: () => {
       $("#keys")?.classList.remove("open");

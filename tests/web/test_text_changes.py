@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.inspector.comparisons import MAX_WORDS, TextChange, compare_lines, compare_words
+from hudkit.web.text_changes import MAX_WORDS, TextChange, compare_lines, compare_words
 
 
 def test_lines_that_stayed_are_shown_around_a_change_and_counted_elsewhere() -> None:

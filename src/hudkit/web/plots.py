@@ -1,4 +1,4 @@
-"""The plots of a report, drawn as SVG: a strip of dots a variant, and lines over time with the spread around them.
+"""Plots of worlds, drawn as SVG: a strip of dots a variant, and lines over time with the spread around them.
 
 A picture is stretched to the width that there is; its axes and names are text beside it, which keeps its size. What a
 plot shows is in its label, too, for readers who do not see it.
