@@ -123,7 +123,7 @@ def _receipts(args: argparse.Namespace) -> int:
         if arm["calls"]:
             print(f"{name} the HUD: {arm['calls']} calls, a call weighs {arm['weight_per_call']:,.0f} tokens")
     print(
-        "x is cost with the HUD ÷ cost without it, requests only; the provider's figures, the HUD's part counted here"
+        "x is cost with the HUD ÷ cost without it, of requests; the figures are the provider's, the HUD's part ours"
     )
     return 0
 

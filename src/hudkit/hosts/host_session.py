@@ -74,6 +74,9 @@ class HostCall(msgspec.Struct, frozen=True, kw_only=True):
     agent: str = ""
     prunes: bool = False
     """The host can leave old outputs away."""
+    kept_later: bool = False
+    """What is said is kept by `keep_conversation` once the call has gone out: where nothing is left away, nobody
+    needs it before."""
     history: Sequence[HostMessage] | None = None
     """All messages that the host has, where the entries are only a part of them; empty where the entries need not go
     on from those of the call before, so that nobody can tell what was taken back."""
@@ -162,6 +165,10 @@ class HostSession:
             _LOG.warning("what was said is not recorded yet: %s", error)
             return
         self._remember(messages, closed)
+
+    def keep_conversation(self, call: HostCall) -> None:
+        """Keep what is said in a call that has gone out, to be read again. What cannot be is kept with the next."""
+        self._keep_conversation(self._dated(call.entries), call.title, call.agent, call.model)
 
     def follow_history(self, entries: Sequence[HostMessage], *, whole: bool = False) -> None:
         """Take back what messages recorded that the host took back, and bring back what is there again.
@@ -289,7 +296,7 @@ class HostSession:
         entries = self._dated(call.entries)
         self._window = call.window
         self.follow_history(entries if call.history is None else call.history, whole=bool(call.history))
-        readable = self._keep_conversation(entries, call.title, call.agent, call.model)
+        readable = not call.kept_later and self._keep_conversation(entries, call.title, call.agent, call.model)
         messages, closed = self._new_messages(entries)
         anchors = _anchors(entries)
         batch = IngestBatch(

@@ -220,6 +220,7 @@ class HudCalls:
             model=call.model,
             system=sum(map(len, call.system_texts)),
             tools=call.tools_size,
+            kept_later=True,
         )
         seconds = (_STEP_SECONDS if standing else _BEGIN_SECONDS) * hook_patience()
         prepare = partial(self.attached.prepare_call, session, asked, parent=conversation.parent)
@@ -227,6 +228,7 @@ class HudCalls:
         if injection is not None and injection.base:
             behind = {entries[index].key: blocks for index, blocks in injection.behind.items()}
             tokens = injection.frame.tokens if injection.frame is not None else 0
+            self._hud.submit(self._keep, session, asked, conversation.parent)
             self._standing.pop(session, None)
             self._standing[session] = _Standing(injection.base, behind, tokens)
             while len(self._standing) > _MAX_STANDING:
@@ -237,6 +239,13 @@ class HudCalls:
         places = {entry.key: index for index, entry in enumerate(entries)}
         again = {places[key]: blocks for key, blocks in standing.behind.items() if key in places}
         return Injection(standing.base, again), standing.tokens
+
+    def _keep(self, session: str, asked: HostCall, parent: str) -> None:
+        assert self.attached is not None
+        try:
+            self.attached.with_session(session, lambda own: own.keep_conversation(asked), parent=parent)
+        except Exception:
+            _LOG.exception("what was said is kept with the next call")
 
     async def _within(self, seconds: float, session: str, work: Callable[[], T]) -> T | None:
         """Return what the HUD's thread answers in time; `None` where it does not, or is late with another call."""
