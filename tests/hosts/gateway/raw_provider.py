@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Sequence
@@ -31,8 +32,9 @@ class RawProvider:
     """Listens on a free port. `answer` gives the pieces of the answer to a request's bytes; after an answer whose
     bytes have `Connection: close`, or whose last piece is empty, the connection is closed."""
 
-    def __init__(self, answer: Callable[[bytes], Answer]) -> None:
+    def __init__(self, answer: Callable[[bytes], Answer], *, tls: ssl.SSLContext | None = None) -> None:
         self._answer = answer
+        self._tls = tls
         self.requests: list[bytes] = []
         self.gone = Event()
         """A client went while an answer was waiting."""
@@ -59,6 +61,11 @@ class RawProvider:
 
     def _serve(self, connection: socket.socket) -> None:
         buffer = b""
+        if self._tls is not None:
+            try:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            except OSError:
+                return  # the client did not like it
         with connection:
             while True:
                 request, buffer = read_message(connection, buffer)
@@ -109,7 +116,7 @@ def read_message(connection: socket.socket, buffer: bytes = b"") -> tuple[bytes 
 def connect(url: str) -> socket.socket:
     """Return a connection to the server at a URL."""
     host, _, port = url.removeprefix("http://").rpartition(":")
-    connection = socket.create_connection((host, int(port)), timeout=60)
+    connection = socket.create_connection((host, int(port)), timeout=20)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
+import shutil
+import ssl
+import subprocess
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from itertools import pairwise
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -297,3 +302,28 @@ def test_a_path_of_the_upstream_stands_before_that_of_a_request() -> None:
     with RawProvider(lambda _: [answer]) as provider, GatewayThread(f"{provider.url}/api/") as gateway:
         ask(connect(gateway.url), POST, len(answer))
         assert provider.requests[0].startswith(b"POST /api/v1/messages HTTP/1.1\r\nHost: 127.0.0.1:")
+
+
+@pytest.mark.slow
+def test_a_provider_behind_tls_is_reached_and_one_that_nobody_vouches_for_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shutil.which("openssl") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("openssl makes the certificate, and is not here")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    names = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
+    made = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names)
+    subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+    with RawProvider(lambda _: [answer], tls=tls) as provider:
+        url = provider.url.replace("http://127.0.0.1", "https://localhost")
+        with GatewayThread(url) as gateway, pytest.raises(ConnectionError):
+            ask(connect(gateway.url), POST, len(answer))
+        assert not provider.requests
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with GatewayThread(url) as gateway:
+            connection = connect(gateway.url)
+            assert [ask(connection, POST, len(answer)) for _ in range(3)] == [answer] * 3
+        assert provider.requests[0] == POST.replace(b"Host: x", b"Host: " + url.removeprefix("https://").encode())

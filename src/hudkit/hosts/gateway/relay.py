@@ -154,6 +154,8 @@ class Relay:
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)
+        # `drain` waits until all has gone to the kernel: what came is with the client before the provider's end is.
+        writer.transport.set_write_buffer_limits(high=0)
         connection = _ClientConnection(self, _Stream(reader, writer))
         try:
             await connection.run()
@@ -178,8 +180,6 @@ class _Stream:
         self._reader = reader
         self._writer = writer
         self.buffer = b""
-        # `drain` waits until all has gone to the kernel: nothing is lost where the other side breaks off.
-        writer.transport.set_write_buffer_limits(high=0)
 
     async def more(self) -> bytes:
         """Read on, into the buffer; nothing at the end."""
