@@ -35,7 +35,14 @@ PATHS = (
 
 @REQUESTS
 @pytest.mark.slow
-def test_a_thousand_random_requests_and_answers_pass_byte_for_byte() -> None:
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_thousand_random_requests_and_answers_pass_byte_for_byte(
+    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls = None
+    if scheme == "https":
+        tls, certificate = with_certificate(tmp_path)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     answers: dict[bytes, bytes] = {}
 
     def answer(request: bytes) -> list[bytes]:
@@ -45,11 +52,17 @@ def test_a_thousand_random_requests_and_answers_pass_byte_for_byte() -> None:
         return [*pieces(chance, whole), *([b""] if b"Connection: close" in whole else [])]
 
     chance = REQUESTS.chance(20261126)
-    with RawProvider(answer) as provider, GatewayThread(provider.url) as gateway:
+    with RawProvider(answer, tls=tls) as provider:
+        url = provider.url if tls is None else provider.url.replace("http://127.0.0.1", "https://localhost")
+        _pass_all(chance, provider, url, answers)
+
+
+def _pass_all(chance: random.Random, provider: RawProvider, url: str, answers: dict[bytes, bytes]) -> None:
+    with GatewayThread(url) as gateway:
         connection = connect(gateway.url)
         for _ in range(REQUESTS.rounds):
             request = random_request(chance, gateway.url)
-            expected = request.replace(_host(gateway.url), _host(provider.url), 1)
+            expected = request.replace(_host(gateway.url), _host(url), 1)
             for piece in pieces(chance, request):
                 connection.sendall(piece)
             # The provider's bytes are known once it has the request.
@@ -64,7 +77,7 @@ def test_a_thousand_random_requests_and_answers_pass_byte_for_byte() -> None:
 
 
 def _host(url: str) -> bytes:
-    return b"Host: " + url.removeprefix("http://").encode()
+    return b"Host: " + url.partition("://")[2].encode()
 
 
 def random_request(chance: random.Random, url: str) -> bytes:
@@ -308,15 +321,8 @@ def test_a_path_of_the_upstream_stands_before_that_of_a_request() -> None:
 def test_a_provider_behind_tls_is_reached_and_one_that_nobody_vouches_for_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if shutil.which("openssl") is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("openssl makes the certificate, and is not here")
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    names = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
-    made = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names)
-    subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate, key)
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+    tls, certificate = with_certificate(tmp_path)
     with RawProvider(lambda _: [answer], tls=tls) as provider:
         url = provider.url.replace("http://127.0.0.1", "https://localhost")
         with GatewayThread(url) as gateway, pytest.raises(ConnectionError):
@@ -327,3 +333,16 @@ def test_a_provider_behind_tls_is_reached_and_one_that_nobody_vouches_for_is_not
             connection = connect(gateway.url)
             assert [ask(connection, POST, len(answer)) for _ in range(3)] == [answer] * 3
         assert provider.requests[0] == POST.replace(b"Host: x", b"Host: " + url.removeprefix("https://").encode())
+
+
+def with_certificate(folder: Path) -> tuple[ssl.SSLContext, Path]:
+    """TLS for a server at `localhost`, and the certificate by which it is trusted."""
+    if shutil.which("openssl") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("openssl makes the certificate, and is not here")
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    names = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
+    made = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names)
+    subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    return tls, certificate
