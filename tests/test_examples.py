@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
-SDK = {"06_langchain", "07_pydantic_ai", "08_openai_agents"}
+SDK = {"06_langchain", "07_pydantic_ai", "08_openai_agents", "12_google_adk"}
 """They import an SDK, which costs a second or more."""
 PROGRAM = {"10_claude_agent_sdk": "claude_agent_sdk"}
 """They start a real program, which a package brings."""

@@ -306,6 +306,7 @@ USES: dict[str, Callable[[Installation], None]] = {
     "bedrock": opens("bedrock:anthropic.claude-sonnet-4-5", "region_name='eu-west-1'"),
     "claude-agent-sdk": example("10_claude_agent_sdk.py"),
     "custom": use_section,
+    "google-adk": example("12_google_adk.py"),
     "google": opens("google:gemini-2.5-pro", "key='k'"),
     "langchain": example("06_langchain.py"),
     "mcp": use_mcp,

@@ -38,6 +38,7 @@ HOSTS = {
     "session loop": ("agent", "test_loop_conforms", "TestSession"),
     "LangChain": ("hosts/langchain", "test_langchain_conforms", "TestLangChain"),
     "pydantic-ai": ("hosts/pydantic_ai", "test_pydantic_ai_conforms", "TestPydanticAI"),
+    "Google ADK": ("hosts/google_adk", "test_google_adk_conforms", "TestGoogleAdk"),
     "Claude Agent SDK": ("hosts/claude_agent_sdk", "test_claude_agent_sdk_conforms", "TestClaudeAgentSdk"),
     "OpenAI Agents": ("hosts/openai_agents", "test_openai_agents_conforms", "TestOpenAIAgents"),
     "gateway": ("hosts/gateway", "test_gateway_conforms", "TestOpenAIChat"),

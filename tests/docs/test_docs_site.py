@@ -94,7 +94,7 @@ def test_the_api_page_has_every_public_name(site: Path) -> None:
     wanted |= {"hudkit.context.count_tokens", "hudkit.api.Hud.open", "hudkit.api.HudSession.frame"}
     wanted |= {"hudkit.hosts.langchain.HudMiddleware", "hudkit.hosts.pydantic_ai.HudCapability"}
     wanted |= {"hudkit.hosts.claude_agent_sdk.HudHooks", "hudkit.hosts.openai_agents.HudRunner"}
-    wanted |= {"hudkit.compose.jsx.reader.jsx"}
+    wanted |= {"hudkit.hosts.google_adk.HudAdkPlugin", "hudkit.compose.jsx.reader.jsx"}
     assert wanted - listed == set()
     assert "hudkit.compose.__getattr__" not in listed
 

@@ -47,7 +47,8 @@ EXTRAS = {
     "session": "anthropic",
     "telemetry": "opentelemetry",
 }
-"""Extras by the top-level package that only they bring. `google` is not among them: other packages share its name."""
+"""Extras by the top-level package that only they bring. `google` and `google-adk` are not among them:
+other packages share their name."""
 _OLDEST_PYTHON = (3, 11)
 _FIX = "hudkit doctor --fix"
 OTHERS = 0o077
