@@ -8,12 +8,14 @@ import pytest
 from pi_host import Pi, PiData
 
 from hudkit.api import Hud
+from hudkit.cli.replays.known_histories import find_history
 from hudkit.log.payloads import CompactAfter
 from hudkit.models.scripted_answers import ScriptedCall, says, uses
 from hudkit.sections.state import HudState
 from hudkit.testing.assertions import hud_base
 from hudkit.testing.model_server import ScriptedModel
 from hudkit.transcripts import ToolPart, open_pi
+from hudkit.transcripts.history_segments import read_segments
 from hudkit.transcripts.recorded_calls import CallReader
 from hudkit.transcripts.transcript_follower import TranscriptFollower
 
@@ -106,5 +108,12 @@ def test_the_reader_of_its_files_sees_what_the_extension_told(
     with Hud.open(data.db) as hud:
         text = "".join(str(event.payload) for event in hud.session("s1", project=project, host="pi").events())
     assert messages[4].id in text, "the log knows the summary by the name that the reader gives it"
+    history = find_history(host.home / ".pi")
+    assert history is not None and (history.host, history.files) == ("pi", (host.transcript,))
+    before, after = read_segments(row, host.transcript)
+    assert before.summary is not None and before.summary.id == messages[4].id and before.before_tokens
+    assert [message.id for message in before.messages] == [message.id for message in messages[:3]]
+    assert before.remaining == {messages[2].id}, "what the compaction kept"
+    assert [message.id for message in after.messages] == [message.id for message in messages[5:]]
     calls = list(CallReader("pi", host.transcript).calls())
     assert [call.summary for call in calls] == [False, False, True, False]
