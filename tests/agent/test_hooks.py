@@ -47,6 +47,28 @@ def test_plugins_run_in_order_and_see_what_the_ones_before_left() -> None:
     assert list(held.failures) == []
 
 
+def test_a_plugin_hears_the_events_that_it_wants_and_is_not_called_for_others() -> None:
+    heard: list[str] = []
+
+    class Picky:
+        @h.on_events("session.idle")
+        def event(self, given: h.HookEvent, output: h.NoOutput) -> None:
+            heard.append(f"picky {given.type}")
+
+    def hears_all(given: h.HookEvent, output: h.NoOutput) -> None:
+        heard.append(f"all {given.type}")
+
+    hooks = Hooks()
+    hooks.add("picky", Picky())
+    assert hooks.listens_to("session.idle") and not hooks.listens_to("message.updated")
+    hooks.add("all", {"event": hears_all})
+    assert hooks.listens_to("message.updated")
+    for type in ("session.idle", "message.updated"):
+        asyncio.run(hooks.run("event", h.HookEvent(type), h.NoOutput()))
+    hooks.close()
+    assert heard == ["picky session.idle", "all session.idle", "all message.updated"]
+
+
 async def _throws(given: Any, output: System) -> None:
     output.system.append("bad")
     raise ValueError("broken \x1b[2J")

@@ -147,6 +147,14 @@ async def test_the_hud_keeps_what_was_sent_in_its_place_within_an_epoch(tmp_path
     assert model.port_requests[0].system[-1] not in stored, "the HUD is in its own log alone"
 
 
+async def test_the_hud_is_called_for_the_requests_and_not_for_each_thing_that_happens(tmp_path: Path) -> None:
+    with Hud.in_memory() as board:
+        async with opened(tmp_path, InProcessModel(), plugins=[("hud", hud_plugin(board))]) as loop:
+            hooks = loop.setup.hooks
+            assert hooks.listens_to("session.reverted")
+            assert not [type for type in ("message.part.updated", "tool.finished") if hooks.listens_to(type)]
+
+
 async def test_the_agent_can_have_its_window_compacted_by_a_tool(tmp_path: Path) -> None:
     steps = [
         uses(ScriptedCall("hud_compact", {})),

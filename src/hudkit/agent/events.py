@@ -281,8 +281,8 @@ class EventBus:
 
     def notify_plugins(self, type: str, session_id: str, **properties: object) -> None:
         """Tell the plugins, by their hook `event`; `properties` must be plain data. Returns at once, and nothing."""
-        # most sessions have no plugin that listens: they pay nothing
-        if self._hooks.using("event"):
+        # most sessions have no plugin that listens to most types: they pay nothing
+        if self._hooks.listens_to(type):
             data: Json = dict(properties)
             self._for_plugins.append(HookEvent(type, session_id, data))
             if self._delivery is None or self._delivery.done():

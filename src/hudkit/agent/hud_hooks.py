@@ -29,6 +29,7 @@ from hudkit.agent.hooks import (
     ToolExecuteBefore,
     Tools,
     ToolsRequest,
+    on_events,
 )
 from hudkit.agent.plugins import PluginInput
 from hudkit.agent.session_transcript import HOST
@@ -132,13 +133,12 @@ class HudPlugin:
 
         output.prompt = self.attached.with_session(hook_input.session_id, write_prompt, parent=memory.parent)
 
+    @on_events("session.reverted", "session.updated")
     def event(self, hook_input: HookEvent, output: NoOutput) -> None:  # noqa: ARG002 (nothing can be changed)
         """Take back what messages recorded that an undo took back, and bring back what a redo did; return nothing.
 
         Also where a session is opened: a turn, or an undo, may have been cut off before it was told.
         """
-        if hook_input.type not in ("session.reverted", "session.updated"):
-            return
         memory = self._memory_of(hook_input.session_id)
         memory.entries.clear()
         memory.upto = ""

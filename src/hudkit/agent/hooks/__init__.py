@@ -13,7 +13,7 @@ What a plugin awaits must therefore belong to that loop (see `Hooks.within`).
 
 from __future__ import annotations
 
-from hudkit.agent.hooks.plugin_runner import Failure, Hooks, PluginFault
+from hudkit.agent.hooks.plugin_runner import Failure, Hooks, PluginFault, on_events
 from hudkit.agent.hooks.points import (
     HOOKS,
     Auth,
@@ -99,4 +99,5 @@ __all__ = [
     "ToolReference",
     "Tools",
     "ToolsRequest",
+    "on_events",
 ]

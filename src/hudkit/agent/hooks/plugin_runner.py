@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from hudkit.agent.hooks.points import HOOKS, HookInput, HookOutput, Messages
+from hudkit.agent.hooks.points import HOOKS, HookEvent, HookInput, HookOutput, Messages
 from hudkit.compose.visible_text import shorten, visible
 from hudkit.errors import ConfigError
 
@@ -63,6 +63,22 @@ class PluginFault(Exception):
         self.reason = reason
 
 
+_EVENT_TYPES = "event_types"
+"""The attribute of a hook `event` that says what it wants to hear; it survives where hooks are put into a mapping."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def on_events(*types: str) -> Callable[[_Function], _Function]:
+    """Return a decorator for a hook `event` that wants events of these types alone: it is not called for others."""
+
+    def decorate(function: _Function) -> _Function:
+        setattr(function, _EVENT_TYPES, frozenset(types))
+        return function
+
+    return decorate
+
+
 class Hooks:
     """The registered plugins of one host. `on_failure` is called with each failure, besides `failures`.
 
@@ -97,6 +113,10 @@ class Hooks:
         """Return the plugins that have this hook, in the order in which they run."""
         return tuple(plugin.name for plugin in self._plugins if hook in plugin.calls)
 
+    def listens_to(self, type: str) -> bool:
+        """Return whether some plugin wants to hear events of this type."""
+        return any(plugin.listens_to(type) for plugin in self._plugins)
+
     @property
     def aside(self) -> frozenset[str]:
         """Return the plugins that answered too late too often: no hook of theirs is run any more."""
@@ -113,6 +133,8 @@ class Hooks:
         for plugin in tuple(self._plugins):
             call = plugin.calls.get(hook)
             if call is None or plugin.name in self._aside:
+                continue
+            if isinstance(context, HookEvent) and not plugin.listens_to(context.type):
                 continue
             draft = validated_copy(output, spec.output)
             try:
@@ -227,7 +249,12 @@ class _PluginThread:
         self.name = name
         self.calls = calls
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._event_types: frozenset[str] | None = getattr(calls.get("event"), _EVENT_TYPES, None)
         self._maybe_blocked = False  # a call was given up: what it ran may still hold the thread
+
+    def listens_to(self, type: str) -> bool:
+        """Return whether its hook `event`, if it has one, wants events of this type."""
+        return "event" in self.calls and (self._event_types is None or type in self._event_types)
 
     async def run(self, call: Callable[..., Any], arguments: tuple[object, ...], seconds: float) -> Any:
         """Return what a function returns. Raises `PluginFault`, and lets a cancellation through."""
