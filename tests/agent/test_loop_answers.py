@@ -13,9 +13,11 @@ from loops import QUICK, opened, texts
 from msgspec.structs import replace
 from pydantic import BaseModel
 
+from hudkit.context.caching import CallCost
 from hudkit.errors import ConfigError
-from hudkit.models.scripted_answers import ScriptedCall, says, uses
+from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply, says, uses
 from hudkit.models.scripted_model import InProcessModel
+from hudkit.tokens import Window
 
 pytestmark = pytest.mark.anyio
 
@@ -91,6 +93,16 @@ async def test_the_model_is_told_what_is_wrong_and_answers_again(
         role, words = texts(loop.messages)[2]
         assert role == "user" and words.startswith("The answer does not fit: ") and told in words
         assert (await loop.undo()).text == "How hot?", "what the host says is no prompt"
+
+
+async def test_the_schema_is_said_again_where_a_compaction_took_it_out_of_the_window(tmp_path: Path) -> None:
+    full = ScriptedReply("I look. " * 2_000, (ScriptedCall("todo", {}),), CallCost(0, 0, 9_000, 10))
+    window = Window(10_000, 2_000, None, "host")
+    model = InProcessModel([full, says("hot", used=500), says('{"cone": 6}', used=500)], window=window)
+    async with opened(tmp_path, model, settings=replace(QUICK, tail=0)) as loop:
+        assert (await loop.prompt("How hot?", answer_type=AsStruct)).answer == AsStruct(6)
+        fault = next(text for _, text in texts(loop.messages) if text.startswith("The answer does not fit"))
+        assert model.of("compaction") and "JSON Schema" in fault
 
 
 async def test_after_several_wrong_answers_the_turn_ends(tmp_path: Path) -> None:

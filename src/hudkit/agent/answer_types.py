@@ -7,7 +7,7 @@ that the provider's cache keeps working. An answer that does not fit is sent bac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -82,9 +82,15 @@ class AnswerType:
             raise WrongAnswer(shorten(visible(str(error)), _MAX_FAULT * _MAX_FAULTS)) from None
 
 
-def wrong_answer_text(fault: WrongAnswer) -> str:
-    """Return what the model is told of an answer that does not fit."""
-    return f"The answer does not fit: {fault.message}\nAnswer once more, with the JSON value alone."
+def wrong_answer_text(fault: WrongAnswer, wanted: AnswerType, window: Iterable[str]) -> str:
+    """Return what the model is told of an answer that does not fit.
+
+    `window` are the texts that it still sees: what it is to answer is said again where it has left them.
+    """
+    again = "Answer once more, with the JSON value alone."
+    if not any(wanted.instructions in text for text in window):
+        again = wanted.instructions
+    return f"The answer does not fit: {fault.message}\n{again}"
 
 
 def _schema_validator(schema: dict[str, Any]) -> Any:

@@ -159,8 +159,10 @@ async def _take_rounds(run: RunContext) -> events.TurnEnded:
                 if wrong_answers >= run.settings.answer_attempts:
                     reason, error = "answer", wrong.message
                 else:
-                    words = StoredText(run.new_id("prt"), wrong_answer_text(wrong), synthetic=True)
-                    user_input.store_user_message(run, [words])
+                    assert run.answer_type is not None
+                    window = map(joined_text, (message.parts for message in run.history.visible()))
+                    text = wrong_answer_text(wrong, run.answer_type, window)
+                    user_input.store_user_message(run, [StoredText(run.new_id("prt"), text, synthetic=True)])
         elif run.budget is not None and trimming.trim_where_full(run):
             pass  # what was left is measured again
         elif run.budget is None and _overflows(run) and compacting.mark(run, auto=True) is not None:
