@@ -137,13 +137,17 @@ async def test_the_prefix_is_broken_once_per_step_and_not_with_each_call(tmp_pat
 
 
 async def test_old_outputs_leave_before_words_do(tmp_path: Path) -> None:
+    note = ScriptedCall("hud", {"operation": "notes.add", "text": "tin " * 300})
     steps = [uses(ScriptedCall("bash", {"command": "seq 1 1500"}), text=f"thought {n}") for n in range(6)]
+    steps.insert(0, uses(note, ScriptedCall("hud", {"operation": "help"})))
     model = small(*steps, says("done"))
     async with trimmed(tmp_path, model, settings=replace(TRIMMED, recent_output_tokens=4_000, prune=False)) as loop:
         events = loop.events()
         await loop.prompt("go")
         taken = trims(events.take())
         assert taken and taken[0].calls and not taken[0].messages
+        noted = next(call for message in loop.messages for call in calls_of(message) if call.tool == "hud")
+        assert not noted.compacted, "what the HUD answered is no output of the work"
         last = words(model.port_requests[-1])
         assert "thought 0" in last and "memory" in last
 

@@ -54,7 +54,7 @@ from hudkit.context.budget import TOKENS_PER_CHARACTER
 from hudkit.context.caching.policies import policy_for
 from hudkit.context.compaction.cooldown import is_compaction_due, is_overflow
 from hudkit.context.compaction.cost_model import CallCosts, estimate_costs
-from hudkit.context.compaction.pruning import choose_pruning, prune_bounds, prune_candidates
+from hudkit.context.compaction.pruning import choose_pruning, is_protected_tool, prune_bounds, prune_candidates
 from hudkit.context.compaction.request_parts import CallOutput, MessageOutputs, locate_outputs
 from hudkit.errors import ConfigError, SessionError, StoreError, ToolError
 from hudkit.ingest.tool_calls import edited_paths, finished_call, read_path
@@ -684,7 +684,7 @@ def _ended_call(run: RunContext, running: StoredCall, outcome: ToolOutcome, fail
     return replace(
         running,
         status="completed",
-        output=_bound_output(run, outcome.text) + remark,
+        output=_bound_output(run, running.tool, outcome.text) + remark,
         title=outcome.title,
         metadata=metadata,
         attachments=tuple(replace(each, id=run.new_id("prt")) for each in outcome.attachments),
@@ -692,11 +692,11 @@ def _ended_call(run: RunContext, running: StoredCall, outcome: ToolOutcome, fail
     )
 
 
-def _bound_output(run: RunContext, text: str) -> str:
+def _bound_output(run: RunContext, tool: str, text: str) -> str:
     """Return an output, or the beginning and end of one that is too long; our own tools keep to the limit."""
-    limit = (
-        run.tool_context.limits.output_characters + 2_000
-    )  # our own tools' outputs have a few lines of remarks above it
+    # what `memory` gives back comes in pages of its own: nothing of one may be left out
+    limits = run.setup.limits if is_protected_tool(tool) else run.tool_context.limits
+    limit = limits.output_characters + 2_000  # our own tools' outputs have a few lines of remarks above it
     if len(text) <= limit:
         return text
     head, tail = limit * 2 // 3, limit // 3

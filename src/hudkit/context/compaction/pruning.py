@@ -124,9 +124,13 @@ def superseded_reads(uses: Iterable[FileUse]) -> frozenset[str]:
     return frozenset(superseded)
 
 
-def is_protected_tool(tool: str, names: Collection[str]) -> bool:
-    """Return whether a tool is among the names; one that ends in `*` stands for all that begin so."""
-    return tool in names or any(name.endswith("*") and tool.startswith(name[:-1]) for name in names)
+def is_protected_tool(tool: str, names: Collection[str] = ()) -> bool:
+    """Return whether outputs of a tool stay: it is among `PROTECTED` or the names.
+
+    One that ends in `*` stands for all that begin so.
+    """
+    every = (*PROTECTED, *names)
+    return tool in every or any(name.endswith("*") and tool.startswith(name[:-1]) for name in every)
 
 
 def prune_candidates(
@@ -145,7 +149,6 @@ def prune_candidates(
     Of what reads files (`uses`, in order), only what was superseded may go, and nothing of an unknown file.
     """
     superseded, reads = superseded_reads(uses), frozenset([use.call for use in uses])
-    names = (*PROTECTED, *tools)
     candidates = []
     gone = 0.0  # characters behind that are stubs already
     for output in reversed(outputs):
@@ -159,7 +162,7 @@ def prune_candidates(
         is_read = output.tool in READ_TOOLS or output.call in reads
         if output.call in needed or (is_read and output.call not in superseded):
             continue
-        if not is_protected_tool(output.tool, names):
+        if not is_protected_tool(output.tool, tools):
             candidates.append(PruneCandidate(output.call, output.tool, size, behind, output.blocks))
     return tuple(reversed(candidates))
 
