@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 
 from hudkit.agent import AgentLoop, hud_plugin
 from hudkit.agent import events as told
+from hudkit.agent.agent_definitions import PLAN_MODE
 from hudkit.agent.message_history import calls_of, trim_marker, visible_messages
 from hudkit.api import Hud
 from hudkit.context.caching import CallCost
@@ -363,3 +365,32 @@ async def test_what_stands_for_an_output_is_the_call_that_gives_its_bytes_back(t
         calls = [call for message in loop.messages for call in calls_of(message)]
         gone = next(call for call in calls if call.call_id in asked_back)
         assert gone.compacted and indent(gone.output.rstrip(), " " * 4) in calls[-1].output
+
+
+async def test_plan_mode_is_told_again_where_its_words_have_left(tmp_path: Path) -> None:
+    model = small(*[says(f"answer {n} " + "word " * 1_000) for n in range(14)])
+    async with trimmed(tmp_path, model, agent="plan") as loop:
+        for n in range(14):
+            await loop.prompt(f"question {n}")
+        assert any(trim_marker(message) for message in loop.messages)
+        for request in model.port_requests:
+            assert words(request).count(PLAN_MODE) == 1
+
+
+async def test_what_was_said_in_mid_turn_stays_with_what_was_asked(tmp_path: Path) -> None:
+    def answer(asked: CapturedRequest) -> ScriptedReply:
+        if asked.number == 3:
+            saying.append(asyncio.ensure_future(loop.steer("Use tin, not lead.")))
+        if asked.number > 30:
+            return says("done")
+        return uses(ScriptedCall("bash", {"command": f"echo {asked.number}"}), text="so " * 900)
+
+    saying: list[Any] = []
+    model = InProcessModel(answer, window=SMALL)
+    async with trimmed(tmp_path, model) as loop:
+        events = loop.events()
+        await loop.prompt("Make the glaze.")
+        await asyncio.gather(*saying)
+        assert len(trims(events.take())) >= 2
+        last = words(model.port_requests[-1])
+        assert last.index("Make the glaze.") < last.index("Use tin, not lead.")
