@@ -227,6 +227,15 @@ class WorldLog:
         return world_log
 
     @classmethod
+    def open_empty(cls, path: str | PathLike[str]) -> WorldLog:
+        """Return the log of a world that has no events yet, at a new `path`. Raises `ConfigError` where there are."""
+        world_log = cls._opened(path, {})
+        if world_log.world.seq:
+            world_log.close()
+            raise _world_is_there(path)
+        return world_log
+
+    @classmethod
     def in_memory(cls, *, name: str = "world", **options: Any) -> WorldLog:
         """Return a world that ends with the process; `options` are those of `create`."""
         return cls.create(None, name=name, **options)

@@ -23,6 +23,7 @@ from hudkit.rooms import FIRST_WORLD
 from hudkit.rooms.cost_forecast import check_players
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, open_players
 from hudkit.rooms.prompts import load_prompts, write_prompts
+from hudkit.rooms.recording import found_recorded_world, read_recording, recording_file
 from hudkit.rooms.world_file import WorldFile, island_world, populate_world, read_world_file
 from hudkit.rooms.world_log import WorldLog
 
@@ -34,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
         facts = {"schema": SCHEMA, "written": [str(path) for path in written]}
         print(as_json(facts) if args.json else f"{len(written)} prompts written to {args.write_prompts}")
         return 0
+    if args.recording is not None:
+        return _new_from_recording(args)
     founding = read_world_file(args.file) if args.file is not None else island_world()
     path = args.db or path_of(args.name or founding.name or FIRST_WORLD)
     if args.db and args.name and not is_server_url(args.name):
@@ -46,6 +49,27 @@ def run(args: argparse.Namespace) -> int:
             check_players(world_log.world, open_players())
         except ConfigError as error:  # the world is made all the same: the key may come before its first beat
             print(visible(f"hudkit rooms: {error}"), file=sys.stderr)
+    return 0
+
+
+def _new_from_recording(args: argparse.Namespace) -> int:
+    """Make a world that shows a recorded run; the recording lies beside it."""
+    recording = read_recording(args.recording)
+    path = args.db or path_of(args.name or recording.name)
+    beside = recording_file(path)
+    if (
+        beside is None
+        or not isinstance(path, Path)
+        or args.file
+        or args.model
+        or args.prompts
+        or args.seed is not None
+    ):
+        raise ConfigError("a recording is shown as it was, in a file", hint="Only a name can be given beside it")
+    check_free(path)
+    with removed_unless_finished(path), found_recorded_world(recording, path) as world_log:
+        beside.write_bytes(args.recording.read_bytes())
+        print_created(world_log, path, as_facts=args.json)
     return 0
 
 

@@ -29,8 +29,10 @@ from hudkit.rooms.cost_forecast import check_player, check_players, forecast_cos
 from hudkit.rooms.experiments.script_file import script_players
 from hudkit.rooms.hud import CachedRenderer
 from hudkit.rooms.hud.format_savings import measure_savings
-from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, open_players
+from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, PlayerRegistry, open_players
+from hudkit.rooms.recording import RecordingPlayer, recording_beside
 from hudkit.rooms.scheduler import ANY_MODEL, Clock, ModelQuota, RealClock, RunnerMetrics, SimulatedClock, WorldRunner
+from hudkit.rooms.world import World
 from hudkit.rooms.world_export import TranscriptWriter
 from hudkit.rooms.world_file import island_world
 from hudkit.rooms.world_log import WorldLog
@@ -98,6 +100,22 @@ def _open_or_found(place: Path | str, model: str | None) -> WorldLog:
     return create_world(place, island_world(), model=model)
 
 
+def open_player(
+    place: Path | str, world_log: WorldLog, players: PlayerRegistry, **options: Any
+) -> WorldRunner | RecordingPlayer:
+    """Return who plays the world at a place: the recording that it is, as long as it is one; else a runner."""
+    recording = recording_beside(place)
+    if recording is None or recording.position(world_log) is None:
+        check_players(world_log.world, players)
+        return WorldRunner(world_log, players, **options)
+    return RecordingPlayer(world_log, recording, WorldRunner(world_log, players, **options), options.get("clock"))
+
+
+def place_of(args: argparse.Namespace) -> Path | str:
+    """Return where the world is that is played: the one that is named, else the one that changed last."""
+    return path_of(args.world) if args.world is not None else known()[0]
+
+
 @contextmanager
 def world_telemetry(world_log: WorldLog) -> Iterator[None]:
     """Tell a collector of a world's beats while the block runs, where the user's settings say so."""
@@ -131,6 +149,13 @@ def model_settings() -> RequestSettings:
     return RequestSettings(max_output=limits.answer_tokens, silence=limits.silence_seconds)
 
 
+def played_by(player: WorldRunner | RecordingPlayer, world_log: WorldLog) -> str:
+    """Return who plays a world, in words: who was recorded, or who thinks for its agents."""
+    if isinstance(player, RecordingPlayer) and player.is_recorded:
+        return visible(f"recorded. {player.recording.about}")
+    return thinkers_text(world_log)
+
+
 def thinkers_text(world_log: WorldLog) -> str:
     """Return who thinks for the living agents of a world, in words."""
     models = Counter(agent.model for agent in world_log.world.agents.values() if not agent.retired)
@@ -155,11 +180,11 @@ class _WorldRun:
         if args.script is not None:
             numbers = {agent.name.casefold(): agent.id for agent in world.agents.values()}
             players = script_players(args.script, numbers)
-        check_players(world, players)
-        self.runner = WorldRunner(world_log, players, clock=clock, quotas=model_quotas(args))
+        self.runner = open_player(place_of(args), world_log, players, clock=clock, quotas=model_quotas(args))
         self.began = self.runner.now()
         seconds = args.long if args.long is not None else None if self.beats else DEFAULT
-        self.forecast = forecast_cost(world, self.began, seconds=seconds, beats=self.beats)
+        asked = world if isinstance(self.runner, WorldRunner) else World()  # a recording asks nobody
+        self.forecast = forecast_cost(asked, self.began, seconds=seconds, beats=self.beats)
         self.end = None if seconds is None else self.began + round(seconds * 1000)
         self.why = ""
         self._writer = TranscriptWriter({id: agent.name for id, agent in world.agents.items()})
@@ -169,7 +194,7 @@ class _WorldRun:
         """Play to the end; why it ended, where it was not for its length."""
         if self.prints:
             print(
-                f"{plural(len(self.world_log.world.agents), 'agent')}: {thinkers_text(self.world_log)}",
+                f"{plural(len(self.world_log.world.agents), 'agent')}: {played_by(self.runner, self.world_log)}",
                 file=sys.stderr,
             )
             if line := forecast_text(self.forecast):

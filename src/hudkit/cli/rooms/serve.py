@@ -16,14 +16,17 @@ from hudkit.cli.rooms.run import (
     model_quotas,
     model_settings,
     open_played_world,
-    thinkers_text,
+    open_player,
+    place_of,
+    played_by,
     world_telemetry,
 )
 from hudkit.cli.rooms.worlds import changed_at, files_of, known, open_world, path_of, picked, plural, worlds_directory
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
-from hudkit.rooms.cost_forecast import check_players, forecast_cost, forecast_text, listed_models
+from hudkit.rooms.cost_forecast import forecast_cost, forecast_text, listed_models
 from hudkit.rooms.players import open_players
+from hudkit.rooms.recording import RecordingPlayer
 from hudkit.rooms.scheduler import ModelQuota, WorldRunner
 from hudkit.rooms.world_log import WorldLog
 from hudkit.web.page_guard import loopback_address, page_token
@@ -52,19 +55,18 @@ def run(args: argparse.Namespace) -> int:
         _directory(file)
         token = page_token(file)
         players = open_players(settings=model_settings())
-        check_players(world_log.world, players)
-        runner = WorldRunner(world_log, players, quotas=model_quotas(args))
-        context = PageContext(world_log, player=runner, models=listed_models(), file_name=_file_name(args.world))
+        runner = open_player(place_of(args), world_log, players, quotas=model_quotas(args))
+        context = PageContext(world_log, player=runner, models=listed_models(), file_name=_file_name(place_of(args)))
         hour = forecast_text(forecast_cost(world_log.world, runner.now(), seconds=_HOUR))
-        if hour:
+        if hour and context.recorded is None:
             print(visible(f"an hour: {hour}"), file=sys.stderr)
         if args.paused:
-            context.architect.pause()
+            context.pause()
 
         addresses: list[str] = []
 
         def say_link(link: str) -> None:
-            _say(world_log, addresses[0], link, token, file, as_facts=args.json)
+            _say(world_log, runner, addresses[0], link, token, file, as_facts=args.json)
 
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             # A script's background jobs begin with Ctrl-C ignored. The web server takes it all the same, but only
@@ -92,10 +94,9 @@ def _directory(file: Path) -> None:
     make_directory(file.absolute().parent)
 
 
-def _file_name(world: str | None) -> str:
+def _file_name(place: Path | str) -> str:
     """Return the name that a world has among the user's; empty for one that lies elsewhere."""
-    path = path_of(world) if world is not None else known()[0]
-    return path.stem if isinstance(path, Path) and path.parent == worlds_directory() else ""
+    return place.stem if isinstance(place, Path) and place.parent == worlds_directory() else ""
 
 
 class _UserWorlds:
@@ -118,7 +119,7 @@ class _UserWorlds:
         from hudkit.rooms.page.page_context import PageContext
 
         world_log = open_world(picked(name))
-        runner = WorldRunner(world_log, open_players(settings=model_settings()), quotas=self._quotas)
+        runner = open_player(picked(name), world_log, open_players(settings=model_settings()), quotas=self._quotas)
         return PageContext(world_log, player=runner, models=listed_models(), file_name=name)
 
     def fork(self, context: PageContext, name: str, seq: int) -> None:
@@ -130,14 +131,22 @@ class _UserWorlds:
             context.world_log.fork(path, seq, name=name).close()
 
 
-def _say(world_log: WorldLog, address: str, link: str, token: str, file: Path, *, as_facts: bool) -> None:
+def _say(
+    world_log: WorldLog,
+    player: WorldRunner | RecordingPlayer,
+    address: str,
+    link: str,
+    token: str,
+    file: Path,
+    *,
+    as_facts: bool,
+) -> None:
     if as_facts:
         facts = {"world": world_log.world.name, "address": address, "link": link, "token_file": str(file)}
         print(as_json({"schema": SCHEMA, **facts}, lines=True), flush=True)
         return
-    print(
-        visible(f"{world_log.world.name}: {plural(len(world_log.world.agents), 'agent')}, {thinkers_text(world_log)}")
-    )
+    agents = plural(len(world_log.world.agents), "agent")
+    print(visible(f"{world_log.world.name}: {agents}, {played_by(player, world_log)}"))
     if world_log.world.paused is not None:
         print(visible(f"paused ({world_log.world.paused}): the page, or --resume, lets it go on"))
     print(f"page:  {address}")

@@ -268,19 +268,17 @@ def _tempo(context: PageContext, form: _IntervalForm) -> None:
 
 @_form_action(_EmptyForm)
 def _pause(context: PageContext, _: _EmptyForm) -> None:
-    context.architect.pause()
+    context.pause()
 
 
 @_form_action(_EmptyForm)
 def _resume(context: PageContext, _: _EmptyForm) -> None:
-    context.architect.resume()
-    if context.player is not None:
-        context.play()
+    context.resume()
 
 
 @_form_action(_SpeedForm)
 def _speed(context: PageContext, form: _SpeedForm) -> None:
-    context.architect.set_speed(form.factor)
+    context.set_speed(form.factor)
 
 
 @_form_action(_StepForm)

@@ -27,6 +27,7 @@ from hudkit.rooms.page.widgets import (
     sparkline,
 )
 from hudkit.rooms.players import IMPROVISER_MODEL
+from hudkit.rooms.recording import RecordingPlayer
 from hudkit.rooms.world import AgentState, RoomState
 from hudkit.web.elements import classes, e, write
 from hudkit.web.page_text import clock, count_of, dollars, duration, excerpt
@@ -130,7 +131,11 @@ def _introduction(page: PageData) -> HtmlElement | None:
     """Return what this is and what to try, until it is put away."""
     if page.session.knows:
         return None
-    played = "are played by rules and chance" if _is_improvised(page) else "are language models"
+    recorded = page.context.recorded
+    if recorded is not None:
+        played = f"are recorded. {recorded.recording.about}".rstrip(".")
+    else:
+        played = "are played by rules and chance" if _is_improvised(page) else "are language models"
     return e(
         "section",
         e(
@@ -140,6 +145,7 @@ def _introduction(page: PageData) -> HtmlElement | None:
             "You are the Architect. ",
             e("span", "Try: choose an agent and read what it sees; say something; pull the slider back, and "),
             e("span", "press Fork to make another future."),
+            e("span", " As soon as you say something, the improviser plays on from there.") if recorded else None,
         ),
         form(page, "understood", button("Put away", class_="quiet")),
         class_="introduction",
@@ -223,8 +229,12 @@ def _play_controls(page: PageData) -> HtmlElement:
     world = page.world
     context = page.context
     alone = context.player is None
-    paused = world.paused is not None or (not alone and not context.playing)
-    if world.paused is not None:
+    recorded = context.recorded
+    is_held = recorded is not None and recorded.paused
+    paused = world.paused is not None or is_held or (not alone and not context.playing)
+    if recorded is not None:
+        status = _recording_status(recorded)
+    elif world.paused is not None:
         status = f"Paused: {world.paused or 'the Architect'}"
     elif paused:
         status = f"Stopped: {context.fault}" if context.fault else "Stopped"
@@ -232,7 +242,7 @@ def _play_controls(page: PageData) -> HtmlElement:
         status = "Quiet: nobody sees anything new"
     else:
         status = ""
-    speeds = sorted({*_SPEEDS, world.speed})
+    speeds = sorted({*_SPEEDS, context.speed})
     return e(
         "div",
         form(page, "resume", button("▶ Play", class_="strong", id="play"))
@@ -245,7 +255,7 @@ def _play_controls(page: PageData) -> HtmlElement:
             e(
                 "label",
                 e("span", "Speed", class_="label hide"),
-                choice("factor", [(f"{speed:g}", f"{speed:g} ×") for speed in speeds], f"{world.speed:g}"),
+                choice("factor", [(f"{speed:g}", f"{speed:g} ×") for speed in speeds], f"{context.speed:g}"),
             ),
             button("Set", class_="quiet scripted"),
             class_="speed",
@@ -263,6 +273,14 @@ def _play_controls(page: PageData) -> HtmlElement:
         e("span", status, class_="paused", role="status") if status else None,
         class_="playing",
     )
+
+
+def _recording_status(recorded: RecordingPlayer) -> str:
+    """Return how far a recording is."""
+    total = len(recorded.recording.drafts)
+    if recorded.shown >= total:
+        return "The recording is over: Play lets the improviser go on"
+    return f"Recorded: event {recorded.shown:,} of {total:,}{', held' if recorded.paused else ''}"
 
 
 def _figures(page: PageData) -> HtmlElement:

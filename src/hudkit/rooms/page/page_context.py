@@ -13,6 +13,7 @@ from hudkit.errors import OperationError, StoreError
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.hud import AgentHud, CachedRenderer, build_agent_hud
 from hudkit.rooms.page.metrics import BeatMetrics
+from hudkit.rooms.recording import RecordingPlayer
 from hudkit.rooms.world import AgentState, World
 from hudkit.rooms.world_events import HudFormat
 from hudkit.rooms.world_log import WorldLog
@@ -84,6 +85,40 @@ class PageContext:
     def playing(self) -> bool:
         """Whether somebody plays the world here; it may be paused."""
         return self._run is not None and not self._run.done()
+
+    @property
+    def recorded(self) -> RecordingPlayer | None:
+        """Return who plays a recording here, as long as the world is only that."""
+        player = self.player
+        return player if isinstance(player, RecordingPlayer) and player.is_recorded else None
+
+    def pause(self) -> None:
+        """Let no beat begin: a recording stands, any other world is paused by the Architect."""
+        if self.recorded is not None:
+            self.recorded.hold(paused=True)
+        else:
+            self.architect.pause()
+
+    def resume(self) -> None:
+        """Take a pause back, and have the world played."""
+        if self.recorded is not None:
+            self.recorded.hold(paused=False)
+        else:
+            self.architect.resume()
+        if self.player is not None:
+            self.play()
+
+    def set_speed(self, factor: float) -> None:
+        """Let time run `factor` times as fast."""
+        if self.recorded is not None:
+            self.recorded.set_pace(factor)
+        else:
+            self.architect.set_speed(factor)
+
+    @property
+    def speed(self) -> float:
+        """Return how many times as fast as the clock the world's time runs."""
+        return self.recorded.pace if self.recorded is not None else self.world_log.world.speed
 
     def play(self) -> None:
         """Have the world played, in the event loop that runs. Raises `OperationError` where nobody can."""

@@ -10,8 +10,12 @@ from hudkit.cli.parsing import CliCommand
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--format", choices=("text", "jsonl"), default="text", help="a transcript, or one JSON object per event"
+        "--format",
+        choices=("text", "jsonl", "recording"),
+        default="text",
+        help="a transcript, one JSON object per event, or a file that `rooms new --recording` shows again",
     )
+    parser.add_argument("--about", default="", metavar="TEXT", help="who played, for people who see the recording")
     parser.add_argument("--room", metavar="ROOM", help="only this room (its agent's number or name)")
     parser.add_argument("--until", type=whole_number, metavar="SEQ", help="up to this event (default: the last)")
     file_argument(parser, "--output", "where to write it (default: the standard output)")

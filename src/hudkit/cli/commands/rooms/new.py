@@ -14,6 +14,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help=f"the world's name or file (default: {FIRST_WORLD})")
     parser.add_argument("--db", type=server_url, metavar="URL", help=WORLD_ON_SERVER)
     file_argument(parser, "--file", "a TOML file that says who is there (default: the world that comes with hudkit)")
+    file_argument(parser, "--recording", "a recorded run to be shown instead (of `rooms export --format recording`)")
     parser.add_argument(
         "--prompts", type=Path, metavar="DIR", help="a folder of prompts to use instead of hudkit's own"
     )
