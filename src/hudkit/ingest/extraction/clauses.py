@@ -20,6 +20,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from hudkit.ingest.extraction.clause_parts import holds_beyond_now
+
 _MAX_WORDS = 30
 
 _ORDER_VERBS = (
@@ -129,8 +131,10 @@ def form_of(clause: str) -> str:
     for form, pattern in _patterns():
         if pattern.match(words):
             checked = words if form in ("custom", "advice", "habit", "quantity") else ""
-            return "" if checked and (_MOMENT.search(checked) or _COMPLAINS.search(checked)) else form
-    return ""
+            if not checked or not (_MOMENT.search(checked) or _COMPLAINS.search(checked)):
+                return form
+            return ""
+    return holds_beyond_now(words)
 
 
 @cache  # compiled with the first message, not when the package is imported

@@ -42,7 +42,7 @@ _CHANGE = re.compile(
 """Words that say that something is not as it was."""
 
 _AGAINST = re.compile(
-    r"(?i)\b(?:no longer|any ?more|any longer|stop(?:ped)?|forget|scratch|scrap|(?<!never be )(?<!not be )drop(?:ped)?|gone|(?:is|are|was) over|lifted|cancel\w*|obsolete|changed (?:my|our) minds?|after all|turn(?:ed|s) out|overkill|instead|never mind|not necessary|(?:can't|cannot) (?:do|handle|support|be)|no need|mistake|useless|shut down|is out|don't need|retired|replac\w+|too (?:expensive|slow|big|complicated|heavy))\b"
+    r"(?i)\b(?:no longer|any ?more|any longer|stop(?:ped)?|forget|scratch|scrap|(?<!never be )(?<!not be )drop(?:ped)?|gone|(?:is|are|was) over|lifted|cancel\w*|obsolete|changed (?:my|our) minds?|after all|turn(?:ed|s) out|overkill|instead|never mind|not necessary|(?:can't|cannot) (?:do|handle|support|be)|no need|(?:is|was|were) (?:a )?mistake|useless|shut down|is out|don't need|retired|replac\w+|too (?:expensive|slow|big|complicated|heavy))\b"
 )
 """Words that may end what they stand with."""
 

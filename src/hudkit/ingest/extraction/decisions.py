@@ -137,6 +137,13 @@ _NO_NAME = (
 )
 """What a bare name is not."""
 
+_PLANNED = (
+    r"(?!(?:see|look|check|try|talk|discuss|think|find|know|need|have|get|let|wait|come|go|call|tell|ask|start|begin|continue|finish|fix|review|read|debug|investigate|push|meet|be|figure|probably|never|also need|hopefully|soon|definitely need|want|miss|lose|run into|regret|explain|learn|leave|say|hear|cross|deal|revisit|worry|pay|die|fail|stop|work on|cover|focus|explore|pick this)\b)"
+    r"(?!.*\b(?:tomorrow|later|soon|today|tonight|this (?:morning|afternoon|evening)|first|next (?:time|step)|in a (?:minute|moment|bit)|yet|hopefully|probably)\b)"
+)
+"""What is not planned but only done next, or expected."""
+_THING = r"(?!(?:it|this|that|there|he|she|they|i|we|you|what|who|which|everything|nothing|something|things|if|when|because)\b)(?:the |our |all |my )?[\w'./+-]+(?: [\w'./+-]+){0,3}?"
+
 _BY_USER: tuple[str, ...] = (
     r"^(?:let(?:'|’)?s do (?:that|it|so)|yes|ok(?:ay)?|right|agreed|deal|good)[,:] (?P<what>[^,;]{2,40} (?:instead of|rather than) [^,;]{2,40})$",
     rf"^{_OPENERS}we(?:'ll| will)? go (?!to\b|on\b|back\b|ahead|home|live|through|for\b|with\b|over\b|out\b|there|in\b|into\b|up\b|down\b|and\b|wild|crazy|away|public|from|by\b|again|now)(?P<what>\S+(?: \S+){{0,2}})$",
@@ -154,6 +161,18 @@ _BY_USER: tuple[str, ...] = (
     rf"^{_OPENERS}(?:i think |i guess |i believe )?(?:i|we)(?:'ll| will) (?:take|have|go) (?!it\b|a (?:look|closer|break|peek|step)|care|that into|note|over|through|on\b|ahead|back|home|away|and\b|into|down|both|you|one step|another look|to\b|lunch|first\b|test|check)(?P<what>.+)",
     rf"^{_OPENERS}(?:then )?better (?:to )?(?:take |use |go with |make |do )?(?!not\b|than\b|now\b|safe\b|late\b|ask\b|check\b)(?P<what>.+)",
     rf"^{_OPENERS}(?:we|i) (?:shall |will |just )?(?:stay with|stick with|make|go for|go with|are going for|are doing|'re doing) {_LOOSE}(?!sure\b|it\b)(?P<what>.+)",
+    rf"^{_OPENERS}(?:so )?we(?:'ll| will| shall|'re going to| are going to) (?:be )?{_PLANNED}(?P<what>[a-z-]+ing \S.+|(?:\w+ ){{1,12}}?(?:in|with|as|on|by|via|through|from|for|per|instead|only|without|not|to)\b.+)",
+    rf"^{_OPENERS}(?:so )?we(?:'re| are)(?: now| all)? (?:not )?(?:going(?! (?:to|on|back|through|over|there|home|out|in|crazy|away|nowhere|up|down|for|with|around|live)\b)|supporting|keeping|skipping|adopting|dropping|migrating(?= to)|moving(?= to)|merging|retiring|targeting|outsourcing) {_LOOSE}(?P<what>(?!.*\b(?:trouble|problems?|issues?|errors?|fine|well)\b)\S.+)",
+    rf"^{_OPENERS}{_THING} (?:will|is going to|are going to|shall) (?:(?:not )?be (?:in|on|at|an?|the|called|written|built|hosted|done|made|stored|kept|run|served|handled|sent|rendered|generated|based|(?-i:[A-Z])\w+)|live (?:in|on|under|at)|run (?:on|in|as)|go (?:in|to|into|through|on)|use|stay|remain|sit (?:in|on)|come from|take place|have)\b(?P<what>.+)",
+    rf"^{_OPENERS}{_THING} (?:moves?|goes|switch(?:es)?|changes?|migrates?) to (?P<what>(?-i:[A-Z])\S*.*)",
+    rf"^{_OPENERS}(?:final(?: answer| call| decision)?|it(?:'s| is) (?:now )?(?:decided|settled|agreed|official|final)|that's settled|we(?:'re| are) agreed)(?: that|[:,])?(?: then[:,]?)? (?P<what>(?!(?:yet|now|already|again)\b)\S.{{4,}})",
+    rf"(?:^|[,;:] |^{_OPENERS})(?:our|my|the) (?:final |first |clear |collective )?(?:choice|pick|decision|vote|call|solution of choice) (?:is|was|goes to|went to|fell on|falls on|will be) (?P<what>(?!(?:yours|hard|open|pending|still|not|clear|final|made|up)\b)\S.+)",
+    rf"^{_OPENERS}(?:the |our |my )?(?:team|management|board|client|customer|committee|everyone|everybody|boss|cto|ceo|product|leadership|steering group|council|group|majority|owners?|architects?|(?-i:[A-Z])[a-z]+)(?:'s)?(?: has| have| had)?(?: (?:finally|just|now|also|unanimously|all|officially))* (?:voted|opted|decided|chose|chosen|picked|settled|agreed|signed off|approved|committed|gone|went)(?: in favou?r of| on| for| to| with| that)? (?P<what>(?!(?:nothing|not yet|it|that|this|home|on|off|wrong|down|up|about|whether|my|your)\b)\S.+)",
+    r"(?:^|, )(?P<what>(?!(?:it|that|this|who|he|she|the one|nobody)\b)[\w.+-]+(?: [\w.+-]+)?) wins(?: for me| here| hands down| out| this one| in the end| by a mile)$",
+    rf"^{_OPENERS}(?:please )?make it (?P<what>(?:an? |the |all )(?!(?:bit|little|lot)\b)[\w-]+.*)",
+    rf"^{_OPENERS}i want (?:this|it|that|the (?:app|site|tool|project|product|whole thing|service|system)) to (?:be|run|live|work) (?P<what>(?!(?:fixed|done|clear|ready|faster|fast|blue|green|bigger|smaller)\b)\S.+)",
+    rf"^{_OPENERS}let's not (?:do|use|have|build|support|bother with|go with|add|offer|go down|ship) (?P<what>(?!(?:that|this|it)\b)\S.+)",
+    rf"^{_OPENERS}(?:i|we)(?:'m| am|'re| are) (?:keeping|dropping|skipping|sticking with|staying with|going with) {_LOOSE}(?P<what>(?!(?:an eye|track|up|the change)\b)\S.+)",
     rf"^{_OPENERS}we(?:'ll| will| want to|'re going to| are going to) (?:use|take|keep|drop|build|support|store) {_LOOSE}(?P<what>.+)",
 )
 """How only a user announces one: an agent that says so tells its next step."""
@@ -171,6 +190,8 @@ _EXAMPLE = re.compile(
 _POINTS_BACK = re.compile(
     r"(?i)^ *(?:this|that|these|those|it|them)(?: (?:approach|plan|one|option|steps?|idea|version|way|method|solution|suggestions?|changes?|setup))?(?: (?:then|now|please|too))?[.!]*$"
 )
+_REGRETS = re.compile(r"(?i)\b(?:sorry|by mistake|by accident|the wrong)\b")
+_NOTHING = re.compile(r"(?i)^ *(?:nothing|none|neither|no one|little|much)\b")
 _POINTS_BACK_AT_END = re.compile(
     r"(?i)\b(?:go|going|went|stick|stay) (?:with|for) (?:it|that|this|these|those|them)\W*$"
 )
@@ -338,6 +359,8 @@ def _announces_nothing(bare: str, match: re.Match[str], context: DecisionContext
     what = match["what"]
     if (
         _POINTS_BACK.match(what)
+        or _NOTHING.match(what)
+        or _REGRETS.search(bare)
         or (_NOUN_OF_DECIDING.match(what) and "decision" in match[0].casefold())
         or "\\" in what
         or _POINTS_BACK_AT_END.search(bare)

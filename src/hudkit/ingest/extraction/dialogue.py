@@ -60,7 +60,7 @@ _ASKS_WHETHER = re.compile(
     r"(?i)^(?:and |so |then )?should (?P<what>(?:the|our|all|every|each|new|old|users?|it)\b[\w' -]*?) (?P<verb>be|have|get|show|use|return|accept|go|stay|contain|include|support|keep|run|start|end|send|open|appear|work)\b(?P<rest>[^?]*)\?$"
 )
 _PROPOSES = re.compile(
-    r"(?i)^(?:(?:so|ok(?:ay)?|and|also|then|here|instead|alternatively|in that case|personally)[,:]? )?(?:(?:i|we)(?:'d| would|'ll)? (?:suggest|propose|recommend|advise)(?: that)?(?: (?:we|you|i|to))?|my (?:suggestion|proposal|recommendation) (?:is|would be)(?: that we| to)?:?|(?:how|what) about|(?:i|we) (?:could|can|might|would)|let's say) (?P<what>.+?)[.?!]*$"
+    r"(?i)^(?:(?:so|ok(?:ay)?|and|also|then|here|instead|alternatively|in that case|personally)[,:]? )?(?:(?:i|we)(?:'d| would|'ll)? (?:suggest|propose|recommend|advise)(?: that)?(?: (?:we|you|i|to))?|my (?:suggestion|proposal|recommendation) (?:is|would be)(?: that we| to)?:?|(?:how|what) about|(?:i|we) (?:could|can|might|would)|let's say|(?:i think |i believe |imo,? |in my view,? |personally,? )?(?:i'd|i would) (?:go with|use|choose|opt for|pick|lean towards?|vote for|start with)|(?:i think|i believe|imo,?|in my view,?) (?:we|you|i) (?:should|could|ought to|can)|let me (?:propose|suggest)(?: the following)?:?|it(?:'d| would) (?:also )?be (?:a lot |much )?(?:cleaner|better|simpler|nicer|safer|easier|best|good|faster|worth \\w+ing|worthwhile) (?:to|if (?:we|i))) (?P<what>.+?)[.?!]*$"
 )
 _OPTIONS = re.compile(r"(?i)\b(?:option |variant |plan )(?P<name>[a-d1-4])\b[:,)]? (?P<what>[^,;.]+)")
 _LETTERED = re.compile(r"(?i)^\(?(?P<name>[a-d1-4])[).:] (?P<what>.+)$")
@@ -91,7 +91,10 @@ _PRONOUN_END = re.compile(
 )
 
 _YES = re.compile(
-    r"(?i)^(?:(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|fine|great|perfect|good|right|exactly|deal|absolutely|definitely|certainly|of course|please|nice|cool|sounds (?:good|fine|great|right|reasonable|ok(?:ay)?|perfect)(?: to me)?|i like (?:it|that)|good idea|great idea|makes sense|go ahead|go for it|(?:yes,? )?(?:please )?do (?:that|it|so)|let's do (?:that|it|so)|please do|by all means|fine by me|works for me|i agree|\+1|lgtm|why not|ja|gerne|do that please|that works|approved)(?: please| then| thanks?| thank you)?[,.!]* ?)+(?:$|(?=(?:and|but only|with)\b))"
+    r"(?i)^(?:(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|fine|great|perfect|good|right|exactly|deal|absolutely|definitely|certainly|of course|please|nice|cool|sounds (?:good|fine|great|right|reasonable|ok(?:ay)?|perfect)(?: to me)?|i like (?:it|that)|good idea|great idea|makes sense|go ahead|go for it|(?:yes,? )?(?:please )?do (?:that|it|so)|let's do (?:that|it|so)|please do|by all means|fine by me|works for me|i agree|\+1|lgtm|why not|ja|gerne|do that please|that works|approved|good call|good point|good thinking|ok(?:ay)? (?:for|by|with) me|fine with me|(?:then |ok(?:ay)?,? |so )*do (?:it|that)(?: that way| like that| so)?|then do (?:it|that)(?: that way)?|let's|sold|done|fair enough|sounds like a plan|no objections?|sure thing|i'm in|convinced|wfm|love it|you're right|go)(?: please| then| thanks?| thank you)?[,.!]* ?)+(?:$|(?=(?:and|but only|with)\b))"
+)
+_YES_WITH_OTHER = re.compile(
+    r"(?i)^(?:yes|yeah|fine|ok(?:ay)?|sure|agreed|good|deal|great)[,.]? (?:but |with |only |just |make (?:it|that) |rather )+(?P<value>.{1,30})$"
 )
 _YES_BUT = re.compile(
     r"(?i)^(?:yes|yep|yeah|sure|ok(?:ay)?|agreed|please do|go ahead)[,.:] (?P<how>(?!(?:i|we|you|it|that|this|what|how|why|can|could)\b)(?:\S+ ?){1,6})$"
@@ -259,6 +262,10 @@ def find_answer(sentences: Sequence[Sentence], offer: Offer) -> Answer:
     if offer.yes_no:
         # "Great." may be about anything where more follows.
         weak = len(sentences) > 1 and _PRAISE.fullmatch(text)
+        with_other = _YES_WITH_OTHER.match(text)
+        changed = with_value(offer.text, with_other["value"]) if with_other else ""
+        if changed:
+            return Answer(changed, "agreement", 1)
         if (_YES.match(text) and not weak) or _YES_AND.match(text):
             return Answer(offer.text, "agreement", 1)
         if _NO.match(text):

@@ -39,12 +39,13 @@ from hudkit.ingest.extraction.decisions import (
 from hudkit.ingest.extraction.dialogue import Answer, Offer, find_answer, find_offer
 from hudkit.ingest.extraction.hedging import is_question, is_supposition
 from hudkit.ingest.extraction.imperatives import StatedRule, announces_rules, find_rules
-from hudkit.ingest.extraction.lexicon import with_rival
+from hudkit.ingest.extraction.lexicon import rivals_in, with_rival
 from hudkit.ingest.extraction.preferences import find_preferences
 from hudkit.ingest.extraction.prose import Sentence, normalized_text, split_sentences, subject_stems
 from hudkit.ingest.extraction.reversals import (
     Ending,
     allowed_after_all,
+    allows_it,
     find_endings,
     find_withdrawals,
     finished_by,
@@ -166,8 +167,8 @@ def _of_user(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tupl
     step.hear_objections()
     step.hear_updates()
     step.hear_corrections()
-    step.hear_endings()
     step.hear_rivals()
+    step.hear_endings()
     step.hear_turns()
     for index, sentence in enumerate(sentences):
         if index not in step.used and not step.has_ended(sentence) and not step.is_rule(sentence):
@@ -401,6 +402,8 @@ class _Extraction:
             if len(latest) == 1 and _THEN.match(text):
                 self._end(latest[0], sentence, doubt=True)
                 continue
+            if self._gives_other_value(index, sentence, standing, latest):
+                continue
             if len(latest) != 1 or self._is_said(sentence):
                 continue
             changed = with_value(latest[0].text, text) if _BARE_VALUE.match(text) else ""
@@ -411,6 +414,27 @@ class _Extraction:
             elif reversal and reversal["new"] and len(reversal["new"].split()) <= _MAX_TURN:
                 self._replace(latest[0], reversal["new"].strip(" .!"), sentence)
                 self.used.add(index)
+
+    def _gives_other_value(
+        self, index: int, sentence: Sentence, standing: Sequence[Statement], latest: Sequence[Statement]
+    ) -> bool:
+        """Change the value of a standing statement where a sentence raises, lowers or sets it: "finance gave us 80"."""
+        line = _line(sentence).rstrip(" .!")
+        if not _SETS_VALUE.search(line) or _COUNTS_ONLY.search(line):
+            return False
+        subject = about(line)
+        near = [statement for statement in standing if subject & about(statement.text)]
+        is_fresh = self.standing.age <= 1
+        for statement in (*reversed(near), *(latest if is_fresh and len(latest) == 1 else ())):
+            changed = with_value(statement.text, line)
+            if changed:
+                if self._is_said(sentence):
+                    self._end(statement, sentence)
+                else:
+                    self._replace(statement, changed, sentence)
+                self.used.add(index)
+                return True
+        return False
 
     def hear_endings(self, *, by_agent: bool = False) -> None:
         """End what a sentence says is over, dropped, allowed or turned down; take up what stands in its place."""
@@ -431,6 +455,12 @@ class _Extraction:
                 self._end(done, sentence, doubt=done.section != "notes")
             elif (allowed := allowed_after_all(line, standing)) is not None:
                 self._end_by(allowed, index, sentence, by_agent=False)
+            elif allows_it(line) and not self._states() and self.standing.age == 0:
+                latest = [
+                    statement for statement in standing if (statement.section, statement.text) in self.standing.latest
+                ]
+                if len(latest) == 1 and latest[0].section == "constraints":
+                    self._end(latest[0], sentence, doubt=True)
 
     def _end_by(self, ending: Ending, index: int, sentence: Sentence, *, by_agent: bool) -> None:
         if ending.suspended:
@@ -441,6 +471,11 @@ class _Extraction:
             replacement = self._replacement(index, ending.behind)
             if replacement:
                 self._replace(ending.statement, replacement, sentence)
+                return
+            announced = self._decisions[-1] if self._decisions else None
+            if ending.statement.section == "decisions" and announced is not None and not announced.replaces:
+                replacing = _replacing(announced, announced.summary, ending.statement.text)
+                self._decisions = (*self._decisions[:-1], replacing)
                 return
         self._end(ending.statement, sentence, doubt=ending.doubt)
 
@@ -453,6 +488,8 @@ class _Extraction:
             if sentence is None or self._is_said(sentence) or is_question(sentence):
                 continue
             choice = _TAKES_PLACE.match(text.strip(" .!"))
+            if choice is None and sentence is following:
+                choice = _BARE_CHOICE.match(text.strip(" .!"))
             if choice is not None and len(text.split()) <= _MAX_TURN:
                 return choice["new"].strip()
         return ""
@@ -463,23 +500,32 @@ class _Extraction:
             return True
         sentence = self.sentences[index]
         rest = re.split(r"[,;:–—-] |\b(?:so|and|but) ", _line(sentence))[1:]
-        following = [_line(other) for other in self.sentences[index + 1 : index + 2]]
-        return any(_TAKES_PLACE.match(text.strip(" .!")) for text in (*rest, *following))
+        following = [_line(other).strip(" .!") for other in self.sentences[index + 1 : index + 2]]
+        return any(_TAKES_PLACE.match(text.strip(" .!")) for text in (*rest, *following)) or any(
+            _BARE_CHOICE.match(text) for text in following
+        )
 
     def hear_rivals(self) -> None:
         """Change what stands by one word where a short sentence has a rival of that: "back to English, please"."""
-        for index, sentence in self._unread():
+        for index, sentence in enumerate(self.sentences):
             line = _line(sentence)
             if self.has_ended(sentence) or not _may_correct(sentence):
                 continue
             states = self._is_said(sentence)
             for statement in reversed(self._standing_now()):
                 changed = with_rival(statement.text, line)
-                if not changed or not (_TURNS_WEAKLY.search(line) or len(line.split()) <= _MAX_FRAGMENT):
+                if not changed:
+                    continue
+                both_named = any(
+                    words & (rivals_in(statement.text).get(number) or frozenset())
+                    for number, words in rivals_in(line).items()
+                )
+                short = len(line.split()) <= _MAX_FRAGMENT
+                if not (both_named or short or _TURNS_WEAKLY.search(line)):
                     continue
                 rest, theirs = about(line), about(statement.text)
                 is_latest = (statement.section, statement.text) in self.standing.latest
-                if not is_latest and not rest & theirs and statement.section != "preferences":
+                if not both_named and not is_latest and not rest & theirs and statement.section != "preferences":
                     continue
                 if states:
                     self._end(statement, sentence)
@@ -503,6 +549,10 @@ class _Extraction:
         if shared:
             nearest = max(shared, key=lambda statement: len(message & about(statement.text)))
             self._end(nearest, turns[0], doubt=True)
+
+    def _states(self) -> bool:
+        """Whether the message states something of its own."""
+        return bool(self._decisions or self._stated or self._preferences or self._facts)
 
     def _standing_now(self) -> list[Statement]:
         gone = {(ended.section, ended.text) for ended in self._ended if not ended.doubt}
@@ -593,6 +643,15 @@ class _Extraction:
         self._ended.append(Ended(statement.section, statement.text, _line(sentence), doubt, suspended))
 
 
+_SETS_VALUE = re.compile(
+    r"(?i)\b(?:rais\w+|lower\w*|cut|increas\w+|reduc\w+|bump\w*|extend\w*|push\w*|mov\w+|delay\w*|postpon\w+|shift\w*|upgrad\w+|downgrad\w+|switch\w*|chang\w+|doubl\w+|halv\w+|make (?:it|that)|allow\w*|up to|as of|since|now|new|instead|gave|gives?|grants?|granted|wants?|asks? for|charge[sd]?|better|enough|will do|would do|suffice|is (?:fine|ok|okay|plenty)|let's|it's|rather|at (?:least|most)|only|down to|please|should be|needs to be|got|approved)\b"
+)
+"""Words by which a value is set."""
+_COUNTS_ONLY = re.compile(
+    r"(?i)\b(?:spent|used|so far|took|takes|lasted|hit|counted|found|has (?:about |only |now )?\d|have (?:about |only |now )?\d|left|remain\w*|failed|passed|errors?|warnings?|times (?:now|today|already)|yesterday|today|ago|of them|line \d|page \d|row \d|step \d|id \d|number \d|#\d|split|minutes? ago|remind|show|print|first \d|last \d|next \d|add|create)\b"
+)
+"""Words by which something is only counted, or named by its number."""
+
 _MAX_FRAGMENT = 4
 """Words of a sentence without a verb that gives another choice."""
 
@@ -602,9 +661,14 @@ _TURNS_WEAKLY = re.compile(
 """Words by which a choice takes the place of another one of its kind."""
 
 _TAKES_PLACE = re.compile(
-    r"(?i)^(?:(?:so|then|and|but|therefore|now|instead|please|rather|better|ok(?:ay)?)[,.:]? )*(?P<new>(?:(?:let['’]?s|we(?:['’](?:ll|re)| will| are| should| can| have to| need to|['’]ll have to)?|i(?:['’](?:ll|m|d)| will| am)?) (?:go(?:ing)? (?:with|for|back to|to)|use|using|take|do|try|stick (?:with|to)|keep|switch(?:ing)? to|move|put|make|have to|rather|\w+ing)\b.+|(?:use|take|put|make|switch|go|call|name|keep|write|send|move|try|pick|do|book|choose) .+|(?!(?:i|we|you|it|he|she|they|that|this|there|what|why|how|thanks?|sorry|please|can|could|yes|no|and|but|which|because|since|who|ok|okay)\b)[\w+#.'’/-]+(?: [\w+#.'’/-]+){0,2}(?: instead| then| please| is (?:enough|fine|better)| will do)?))$"
+    r"(?i)^(?:(?:so|then|and|but|therefore|now|instead|please|rather|better|ok(?:ay)?)[,.:]? )*(?P<new>(?:(?:let['’]?s|we(?:['’](?:ll|re)| will| are| should| can| have to| need to|['’]ll have to)?|i(?:['’](?:ll|m|d)| will| am)?) (?:go(?:ing)? (?:with|for|back to|to)|use|using|take|do|try|stick (?:with|to)|keep|switch(?:ing)? to|move|put|make|have to|rather|\w+ing)\b.+|(?:use|take|put|make|switch|go|call|name|keep|write|send|move|pick|do|book|choose) .+|[\w+#.'’/-]+(?: [\w+#.'’/-]+){0,3}(?: instead| then| is (?:enough|fine|better)| are (?:enough|fine|better)| will do)))$"
 )
-"""What is put in the place of something else: an order, a choice, or a bare name."""
+"""What is put in the place of something else: an order, or a choice."""
+
+_BARE_CHOICE = re.compile(
+    r"(?i)^(?!(?:i|we|you|it|he|she|they|that|this|there|what|why|how|when|thanks?|sorry|please|can|could|yes|no|and|but|which|because|since|who|ok|okay|done|fixed)\b)(?!.*\b(?:is|are|was|were|has|had|have|does|did|do|should|must|will|would|can|\w+ed)\b)(?P<new>[\w+#.'’/-]+(?: [\w+#.'’/-]+){0,2})$"
+)
+"""A sentence that is a name only."""
 
 _MAX_NAME = 3
 """Words of a name that takes the place of another within a statement."""

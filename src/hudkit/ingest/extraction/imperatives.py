@@ -45,7 +45,7 @@ _FILLER = (
     r"(?:(?:(?:please|pls|plz|kindly|anyway|also|and|but|or|so|then|therefore|furthermore|moreover|ok(?:ay)?|kk?|oh|hm+|important|attention|warning|careful|caution|heads[- ]?up|fyi|psa|nb|n\.b\.|note|remember|reminder|mind you|btw|well|plus|meanwhile|\(?\d\)|[a-e]\)"
     r"|in addition|by the way|one (?:more|last|other)? ?thing|(?:and |one )?(?:last|more) (?:wish|thing|rule)|for next time|before anything else|before you start|before we (?:start|begin)"
     r"|as (?:always|before|usual|i said)|i (?:want|need|'d like|would like) you to|whatever you do|whatever happens|above all|most of all|most importantly|in general|generally|as a rule|for now"
-    r"|(?:please |kindly )?(?:note|remember|keep in mind|bear in mind|be aware|mind|know) (?:that|to)|rule of thumb|you should (?:also )?know(?: that)?|be advised that|internally|externally|in (?:our|this|the whole) (?:repo|repository|project|house|team|company|codebase)|here|with us|consequently|thus|hence|at all costs|just|simply|bitte|und|aber|auch)(?:[,:!]|\s+[-–—])?"
+    r"|(?:please |kindly )?(?:note|remember|keep in mind|bear in mind|be aware|mind|know) (?:that|to)|rule of thumb|(?:you|y'all|everyone|everybody) should (?:also )?know(?: that)?|be advised that|internally|externally|in (?:our|this|the whole) (?:repo|repository|project|house|team|company|codebase)|here|with us|consequently|thus|hence|at all costs|just|simply|bitte|und|aber|auch)(?:[,:!]|\s+[-–—])?"
     r"|(?:right|again|now|first|second|third|finally|yes|no|nah|sure|good|great|fine|cool|still|thanks|sorry|actually|lastly)[,:!])\s+)*"
 )
 """Words before an order that say nothing of it."""
@@ -113,7 +113,8 @@ _ORDERS: tuple[str, ...] = (
     r"(?!read only|plan only|it |that |this |i |not )\S+(?: \S+){0,6} only$",
     r"(?!.*\b(?:gave|gives?|is|was|were|have|has|had|caused?|causes|brings?|brought|does|did|shows?|there|i|it|got|gets|makes?|made|prints?|returns?) (?:\w+ )?nothing)(?:\S+ ){0,8}nothing (?:but|except|other than) \S",
     r"(?:change|touch|modify|edit|alter|delete|remove|add) nothing (?:in|of|on|about|outside|from|to|else)\b",
-    r"(?:it is|it's|its) (?:strictly )?(?:not allowed|forbidden|prohibited|not permitted|mandatory) (?:to|that)\b",
+    r"(?:it is|it's|its) (?:strictly )?(?:not allowed|forbidden|prohibited|not permitted|mandatory)(?: for (?:us|you|anyone|everyone|me))? (?:to|that)\b",
+    r"(?:you|we) (?:have|need|are) not to [a-z]",
     r"(?:nobody|no one) (?:but|except|besides|other than|outside) [^,;]{1,40}? (?:may|can|must|should|sees?|gets?|touches|has)\b",
     r"(?:nobody|no one|none of \w+) (?:may|must|should|is (?:allowed|supposed) to|gets to)\b",
     r"(?:nobody|no one) (?!(?:knows|remembers|likes|uses|cares|reads|noticed|notices|understands|told|wants|needs|is|was|has|had|will|would|can|could|ever|else|seems|says|knew|complained|complains|answers|looks|minds|asked|thinks|thought|wrote|works|got|really|does|did)\b)[a-z]+s\b",
@@ -239,6 +240,7 @@ _STATEMENTS: tuple[str, ...] = (
     rf"(?:the |our |my |a )?(?:{_NAME} ){{0,4}}(?:limit|budget|cap|ceiling|msrv|floor|line length|timeout budget|baseline)(?: for [^,;:]{{2,40}}?)?(?: is|:| stays| remains| =| of) (?:at )?(?:\w+ )?\S*\d",
     r"(?:we|i) (?:support|target|are on|'re on|ship (?:to|on)) (?:only )?[\w.+ -]*\d[\w.+]*(?: and (?:up|newer|later|above)| or (?:newer|later)| only|\+)",
     r"(?:if|when(?:ever)?|before|after|once|unless) (?:[^.;?]|\.\w)*, (?:never|always|do not|don't|you must|must|ask|stop|leave)\b",
+    r"(?:if|when(?:ever)?|before|after|once|unless|every time|each time) (?:you|we|somebody|someone|anyone) [^.;?]{3,90} (?:you|we|they) (?:have to|must|need to|should|are to) \S",
     r"(?:whatever|whichever|wherever|whenever|anything|everything) (?:you|that|we|which) (?:[^.;?]|\.\w)*?(?:, (?:do|run|add|write|use|make|put|leave|test|keep|ask)\b| (?:needs?|must|gets?|has to|requires?|goes|comes with|stays|is (?:covered|tested|documented)) )",
     r"\S[^,]* needs? [^,]+, (?:all|each|every one) of them$",
     r"[^,]+(?:,[^,]+)?, (?:always|ever|never ever|no exceptions?|without exceptions?|period|full stop|at all times|everywhere|not more|never by hand|please not by hand)$",
@@ -271,6 +273,7 @@ _DEMANDING_WISHES: tuple[str, ...] = (
     r"(?:i|we)(?:'d| would)? (?:also |really |much |very much |strongly |rather )*(?:appreciate it|be (?:very )?(?:grateful|glad|happy|thankful)|like it|prefer it|love it|rather|prefer(?: that)?)(?: if)? (?:you|we|nobody|nothing) (?:did(?: not|n't)|do(?: not|n't)|never|only|always|kept|left|stayed|avoided|would not|wouldn't|could avoid|could leave|touched nothing)\b",
     r"(?:i|we) (?:also |really |absolutely )?(?:do not|don't|never) (?:ever )?want (?:to see |you to |us to |any |our )?(?!to (?:know|be rude|sound|think|blow|bother|lose)\b)[a-z]",
     r"(?:i|we) (?:refuse to|insist on|insist that|have banned|ban|forbid|prohibit|disallow|require)\b(?! (?:it|this|that|when|how|to (?:say|ask|admit|bother|be))\b)[^;]*",
+    r"(?:i|we) (?:really |simply |just |absolutely )*(?:can't|cannot) (?:have|allow|accept|tolerate|risk) (?!(?:a look|a clue|my|that)\b)[^;]*\b(?:\w+ing|being|in|on|for|with|to)\b",
     r"(?:it is|it's|it’s) (?:very |really |absolutely |also )?(?:important|essential|vital|crucial|critical|key|imperative|paramount|mandatory)(?: to (?:me|us)| for (?:me|us))? (?:that|to)\b.*\b(?:always|never|not|no|nothing|nobody|every|all|only|stays?|remains?|must|keep|any|unchanged|untouched)\b",
     r"(?:please )?(?:stop|quit) (?:adding|using|writing|putting|touching|changing|committing|pushing|renaming|reformatting|creating|removing|deleting|inventing|making|editing|importing)\b",
 )
@@ -401,6 +404,9 @@ _FROM_NOW_ON = re.compile(
     r"|in (?:the )?future|starting (?:now|today)|henceforth)\W*$"
 )
 """When a rule begins: no rule of its own."""
+_FROM_NOW_END = re.compile(
+    r"(?i)\b(?:from (?:now|here) on(?: out)?|going forward|in (?:the )?future|every time|at all times|until further notice)$"
+)
 _FOR_EXAMPLE = re.compile(r"(?i)^(?:such as|like|including|e\.g\.|for example|i\.e\.|namely)\b")
 _TURN_END = re.compile(r"(?i)\b(?:but|still|however|so)\s*$")
 _AND = re.compile(r"(?:,\s*|(?<!\s)\s+)and\s+")
@@ -557,6 +563,9 @@ def _stated_rules(sentence: Sentence, *, under_heading: bool) -> Iterator[str]:
                 for start, end in _with_what_they_point_to(bare, spans, head.end()):
                     yield from _cleaned(text[0 if start == head.end() else start : end])
                 return
+    if not norm and _CONDITION_FIRST.match(bare) and _is_whole_condition(bare):
+        yield from _cleaned(text)
+        return
     spans = tuple(
         (start, end)
         for start, end in _rule_spans(bare, 0, norm=norm, listed=listed, general=under_heading, strong=strong)
@@ -566,6 +575,21 @@ def _stated_rules(sentence: Sentence, *, under_heading: bool) -> Iterator[str]:
         yield from _cleaned(text[start:end])
     if not spans and (inner := next((match for match in _IN_BRACKETS.finditer(bare) if _is_order(match[1])), None)):
         yield from _cleaned(text if not is_report(bare[: inner.end()]) else "")
+
+
+_CONDITION_FIRST = re.compile(
+    r"(?i)(?:please )?(?:if|when(?:ever)?|before|after|unless|once|in case|as soon as|every time|each time|should|until)\b"
+)
+
+
+def _is_whole_condition(bare: str) -> bool:
+    """Whether a sentence is an order for a case that can come again, which is to be kept with that."""
+    order = _LEADING_FILLER.sub("", bare.rstrip(".! "))
+    return (
+        form_of(order) == "condition"
+        and not is_supposition(order)
+        and not is_report(_CONDITION_CLAUSE.sub("", order))
+    )
 
 
 def _is_own_plan(bare: str, start: int) -> bool:
@@ -579,7 +603,7 @@ def _is_own_plan(bare: str, start: int) -> bool:
 def _as_order(sentence: Sentence) -> tuple[str, str] | None:
     """Text and bare text, where a question that is an order ("could you please not ...?") reads like one."""
     text, bare = sentence.text, sentence.bare
-    polite = _POLITE_ORDER.match(bare)
+    polite = _POLITE_ORDER.match(bare) or _polite_frame(bare)
     if polite:
         text, bare = text[polite.end() :].rstrip("? "), bare[polite.end() :].rstrip("? ")
         if bare.casefold().startswith("not "):
@@ -588,9 +612,32 @@ def _as_order(sentence: Sentence) -> tuple[str, str] | None:
         text, bare = text[: tag.start()], bare[: tag.start()]
         if is_question(msgspec.structs.replace(sentence, text=text, bare=bare, asks=False)):
             return None
-    elif sentence.asks or (is_question(sentence) and not _opens_list(sentence)):
+    elif sentence.asks or (is_question(sentence) and not _opens_list(sentence) and not _is_whole_condition(bare)):
         return None
     return text, bare
+
+
+_POLITE_FRAME = re.compile(
+    r"(?i)^(?:(?:if (?:it(?: is|'s)(?:n't| not)|that(?: is|'s)(?:n't| not)) too much (?:trouble|to ask)|if you don't mind|if possible|and|but|so|also|oh|ok(?:ay)?|btw|by the way|please)[,:]? )*"
+    r"(?:(?:could|can|would|will) you (?:please |kindly |also )?(?:be so (?:kind|good) (?:as )?to |mind (?=\w+ing\b|not\b))?|(?:may|can|might|could) (?:i|we) (?:please )?ask (?:you to |that |for )|(?:i|we)(?:'d| would) (?:be (?:very |really |so )?(?:grateful|glad|happy|thankful|delighted|obliged)|(?:really |very much |greatly )?(?:appreciate it|like it|love it|prefer it))(?: if)? (?:you |we )?(?:could |would |can )?"
+    r"|it would (?:be (?:very |really )?(?:nice|great|good|lovely|helpful|kind|wonderful|best|ideal)|mean (?:a lot|much)(?: to (?:me|us))?|help(?: me| us)?(?: a lot)?) (?:if|to) (?:you |we )?(?:could |would |can )?|would it be possible (?:to|that you) |(?:just )?(?:a |an )?(?:gentle |friendly |quick |kind |small |little )*reminder(?: that|:) |please to |kindly (?:to )?)"
+)
+"""The frame of an order that is put as a question, a wish or a reminder."""
+
+
+def _polite_frame(bare: str) -> re.Match[str] | None:
+    """The frame around an order that holds for more than the moment: without it the order reads as any other."""
+    frame = _POLITE_FRAME.match(bare)
+    if frame is None:
+        return None
+    order = bare[frame.end() :].rstrip("?.! ")
+    order = f"do {order}" if order.casefold().startswith("not ") else order
+    states = frame[0].casefold().endswith("that ") and any(_STATEMENT_TABLE.matches(order))
+    is_plain = _PLAIN_REQUEST.search(frame[0]) is not None
+    return frame if states or _is_order(order) or (form_of(order) and not is_plain) else None
+
+
+_PLAIN_REQUEST = re.compile(r"(?i)\b(?:could|can|would|will) you (?:please |kindly |also )?$")
 
 
 def _is_listed_rule(sentence: Sentence, bare: str) -> bool:
@@ -631,7 +678,9 @@ def _points_back(clause: str) -> bool:
 _COMPARES_WITH_THAT = re.compile(
     r"(?i)\b(?:newer|older|more|less|fewer|later|earlier|higher|lower|bigger|larger|smaller|longer|shorter|other) than (?:that|this|it|those)\b"
 )
-_ORDER_ABOUT_IT = re.compile(r"(?i)(?:don['’]t|do not|never) (?:\w+ ){1,4}(?:it|them|that|this)[.! ]*$")
+_ORDER_ABOUT_IT = re.compile(
+    r"(?i)(?:don['’]t|do not|never) (?:\w+ ){1,4}(?:it|them|that|this|any|any yourself)[.! ]*$"
+)
 _DENIES_TOO = re.compile(r"(?i)(?:and )?(?:don['’]t|do not) (?!ever\b)\w+")
 _PLURAL_DOES = re.compile(
     r"(?i)(?:all |the |our |any )?(?:[\w-]+ )?[\w-]+s (?:(?:that|which|with|in|of|for|from) [^,;]{2,60} )?(?:are|have|get|live|come|go|need)\b[^,;]*\band $"
@@ -804,7 +853,7 @@ def _demands(clause: str, before: str, *, norm: bool) -> bool:
     """Whether a clause demands, with what was said `before` it in the sentence; `norm`: it stands among rules."""
     leading_space = " " * (len(clause) - len(clause.lstrip()))
     clause = _PLEASE_END.sub("", _SMILE_END.sub("", clause.strip().rstrip(".!")))
-    if not before.strip() and form_of(_LEADING_FILLER.sub("", clause)) in ("requirement", "condition"):
+    if not before.strip() and form_of(_LEADING_FILLER.sub("", clause)) in _WHOLE_FORMS:
         return not is_report(_CONDITION_END.sub("", _CONDITION_CLAUSE.sub("", clause)))
     if not clause or is_supposition(clause) or is_supposition(before) or _STORY.search(clause):
         return False
@@ -828,9 +877,13 @@ def _demands(clause: str, before: str, *, norm: bool) -> bool:
             return True
     if any(not is_report(before + clause[: match.end()]) for match in _WISH_TABLE.matches(clause)):
         return True
-    return not before.strip() and bool(form_of(_LEADING_FILLER.sub("", clause))) and not is_report(clause)
+    if before.strip() and not _FROM_NOW_END.search(clause):
+        return False
+    return bool(form_of(_LEADING_FILLER.sub("", clause))) and not is_report(clause)
 
 
+_WHOLE_FORMS = frozenset({"requirement", "condition", "permission", "delegation"})
+"""Forms that no word of a story within them makes a story."""
 _CONDITION_END = re.compile(r"(?i),? (?:if|when|whenever|before|after|unless) .*$")
 _CONDITION_CLAUSE = re.compile(r"(?i)^\s*(?:if|when(?:ever)?|where|unless|should|in case) [^,]{3,120}, ")
 """What must be so for an order: that it would be so is no wish."""

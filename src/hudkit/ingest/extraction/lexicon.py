@@ -23,7 +23,7 @@ VERBS = frozenset(
     discuss display divide do document double download draft draw drop duplicate edit email embed enable encode encrypt
     end enforce ensure enter escalate escape estimate exclude exit expect explain explore export expose extend extract
     fail fall favour favor fetch file fill filter find finish fix flag focus follow force forget format forward
-    generate get give go grant greet group guard guess handle have hide highlight hold host ignore implement import
+    generate get give go grant greet group guard guess handle hide highlight hold host ignore implement import
     include increase indent indicate inform inline insert install introduce invert invite invoice isolate join keep
     kill label land launch lead leave let lift limit link lint list load localise localize lock log look lower mail
     maintain make manage mark mask match measure mention merge migrate mirror mix mock model monitor mount move name

@@ -33,7 +33,7 @@ _LIKES: tuple[str, ...] = (
     r"\b(?:my|our) (?:strong |clear |personal |general |stated )?preferences? (?:is|are|would be|goes to|for)(?! (?:whom|what|now)\b)(?: to)?(?P<what> .+)",
     rf"\b(?:i|we) {_ADVERBS}(?:like|love|enjoy)(?! (?:it(?! when| if)|that|this|these|those|the|your|his|her|their|all|what|how|to (?:know|ask|see|think))\b)(?: it when| it if)?(?P<what> .+)",
     rf"\b(?:i|we) {_ADVERBS}appreciate (?:it )?(?P<what>(?:when|if|code|answers|comments|short|plain|simple|honest|detailed|concise|brief)\b.+)",
-    rf"\b(?P<not>(?:i|we) {_ADVERBS}(?:hate|dislike|can'?t stand|cannot stand|don'?t like|do not like|am not a fan of|don'?t want(?= any\b| [^,;]*\b{_TALK}\b)))(?: it when| it if)?(?P<what> .+)",
+    rf"\b(?P<not>(?:i|we) {_ADVERBS}(?:hate|dislike|can'?t stand|cannot stand|don'?t {_ADVERBS}(?:like|enjoy|love|care for)|do not {_ADVERBS}(?:like|enjoy|love|care for)|am not a fan of|don'?t want(?= any\b| [^,;]*\b{_TALK}\b)))(?: it when| it if)?(?P<what> .+)",
     r"\b(?P<not>(?:i'm|i am) (?:not a (?:big |great )?fan of|no fan of|tired of|sick of))(?P<what> .+)",
     rf"\b(?:i|we)(?:'d| would)? {_ADVERBS}(?:want|need|expect|like)(?! (?:\w+ )?to (?!get\b|see\b|have (?:all|your|every|any)\b)| some\b| just\b| a \w+ than\b)(?P<what> (?:(?:all |your |the |my |any |every |to get |to see |to have )*(?:\w[\w-]* ){{0,3}}{_TALK}\b.+|(?:all|every|any) .+ (?:in|as|with) .+|.+ (?:first|from (?:now|here) on|before (?:any|you)|every time|at all times|everywhere|in everything|in all|in every|throughout)\b.*))",
     r"(?P<what>\b[a-z]+ing [^,;]{3,100}?),? (?:like|as|which|the way) (?:i|we) prefer\b(?! to\b)",
@@ -42,6 +42,21 @@ _LIKES: tuple[str, ...] = (
     r"^(?:the )?user(?:'s|’s)? (?:preferred|favou?rite) (?P<what>.+)",
     r"\bi (?:mostly|usually|always|generally|normally) (?:work|think|write|code|speak|use)\b(?P<what>.+)",
     r"(?P<what>\bi (?:work|code|develop|live|am) (?:in|on|with) .+, so (?:please )?(?:give|show|use|write|make|prefer)\b.+)",
+    r"\b(?:i'm|i am) (?:more of |rather |really |still |definitely )*an? (?P<what>(?:[\w-]+ ){1,3}(?:person|guy|girl|fan|type|lover)\b.*)",
+    r"\b(?P<not>(?:i'm )?not (?:a |an |the )?(?:huge |big |great |massive |biggest )?(?:fan|friend) of)(?P<what> .+)",
+    r"\bmy (?:\w+ )?(?:preferred|favou?rite|go-to|usual|default|ideal) (?P<what>(?!(?:part|thing)\b)[\w-]+(?: [\w-]+){0,3} (?:is|are|would be) .+)",
+    r"\bmy (?:taste|style|tastes) (?:is|are|leans?|runs?|goes|tends?)(?: more| rather)?(?: to(?:wards?)?)? (?P<what>.+)",
+    r"^(?P<what>(?!(?:i|can|could|they|it|that|this|those|these|which|what|nothing|everything|the (?:app|page|code|fix|link|test|build|script|command))\b)[^,;]{3,80}? (?:(?:works?|suits?|reads?|looks?|feels?) (?:much |far |way |a lot |so much )?(?:better|best|easier|nicer) (?:for|to|with) me|suits? me)\b.*)",
+    r"^(?P<what>for me,? [^,;]{3,40}? (?:beats?|wins|trumps?|matters? more|comes? (?:before|first)|is more important|counts? more|over|>) ?.*)",
+    r"^(?P<what>(?!(?:it|that|this)\b)[^,;]{3,60}? (?:is|are) (?:usually |normally |always |more than |quite )?(?:enough|plenty|fine|sufficient|all i need|too much|too many|best|ideal|perfect) for me\b.*)",
+    r"\bi find (?!(?:it|that|this|out|myself|a|an|your|these|those)\b)(?P<what>[^,;]{3,60}? (?:easier|harder|clearer|nicer|better|worse|more \w+|less \w+|too \w+|unreadable|annoying|confusing|distracting|ugly|tiring|helpful|hard|easy|tedious|noisy|pointless|useless|patroni[sz]ing|irritating|unnatural|pleasant)\b.*)",
+    r"\bi (?:can |could )?(?:read|follow|understand|parse|learn|digest|scan|work|absorb) (?P<what>(?:[^,;]{3,60} )?(?:faster|better|easier|best|more easily|quicker|most easily)\b.*)",
+    r"^(?P<what>[^,;]{3,60}), i (?:always|usually|normally|generally) (?:take|choose|pick|order|book|go for|want|use|prefer)\b",
+    r"\bi (?:always|usually|normally|generally) (?:take|choose|pick|order|book|fly|go for|travel) (?P<what>(?!(?:it|that|this|those|a look)\b)\S.+)",
+    r"^(?P<what>[^,;.]{2,40}? (?:>|over|before|rather than|instead of) [^,;.]{2,40}?) (?:for me|in my case|any ?time|any day|every time)$",
+    r"\bwhat i (?:really |most |always |usually )?(?:appreciate|like|want|prefer|value|need|expect|love|enjoy)(?: most| best| more)?(?: from you)? (?:is|are) (?P<what>(?!(?:to know|an? \w+ (?:that|which|to))\b).+)",
+    r"\b(?P<not>i (?:get lost in|struggle with|get confused by|have trouble with|have a hard time with|can't deal with|skim|never read|don't read|tune out at|drown in))(?P<what> [^,;.]*\b(?:answers?|texts?|explanations?|walls? of text|paragraphs?|lists?|messages|e-?mails?|replies|details?|jargon|docs|diffs|documents)\b.*)",
+    r"(?P<what>\bi(?:'m| am)? (?:work|sleep|get up|start|finish|commute|free|off|busy|based|live|in meetings)\b[^,;]{0,50}, so .+\b(?:bad|good|best|better|fine|out|impossible|ideal|great|works?|suits?|please|only|never|not)\b.*)",
     r"\b(?:i'm|i am) (?:a vegetarian|vegetarian|vegan|colou?r ?blind|dyslexic|left-handed|new to|a beginner|allergic to)\b(?P<what>.*)",
 )
 """How somebody says what he likes: `what` is it; the whole clause is kept where it says `not`."""
@@ -57,6 +72,16 @@ _ORDERS_OF_TALK: tuple[str, ...] = (
     rf"{_BEGIN}(?:use|write|give me|show me|include|add|skip|omit|avoid|put|stop using|stop adding) .{{2,60}} in (?:your|all|every|the) {_TALK}\b.*",
     rf"{_BEGIN}(?:write|give|show)(?: me)? (?:all |your |the )?(?:code )?(?:examples|snippets|explanations|answers) (?:in|with|as|using) .+",
     rf"{_BEGIN}(?:give me|show me|tell me|start with|begin with) .{{2,60}} first(?:,|;| and\b| then\b|$).*",
+    rf"{_BEGIN}(?:always |try to )?be (?:(?:very|more|less|as|really|a bit|always|a little|completely|brutally|totally) )*(?:brief|concise|short|blunt|direct|honest|critical|friendly|formal|informal|precise|specific|thorough|terse|polite|strict|succinct|frank|gentle|to the point|sceptical|skeptical|verbose|casual)\b(?! (?:about|with) (?:the|this|that)\b).*",
+    rf"{_BEGIN}(?:give|tell|hand|break|put) (?:it|things|news|bad news|feedback|everything) (?:to me )?(?:straight|gently|plainly|raw|bluntly|in plain \w+|as it is|without)\b.*",
+    rf"{_BEGIN}(?:talk|speak|write|explain|teach)(?: things| it| this| everything)? ?(?:to |with |for )me (?:like|as if|as though|as|in|with|without)\b.+",
+    rf"{_BEGIN}(?:spare|save) me (?!(?:a|an|some)\b)\S.+",
+    rf"{_BEGIN}(?:skip|drop|cut|leave out|lose|omit|no need for|enough with|cut out|go easy on|hold|ditch)(?: the| all| your| any| with)* (?:\w+ )?(?:disclaimers?|pleasantries|small talk|intros?|introductions?|preamble|boilerplate|fluff|filler|apolog\w+|greetings?|niceties|caveats?|jargon|emojis?|jokes?|praise|flattery|basics|recaps?|chit-?chat|buzzwords?|marketing speak|hedging|exclamation marks?)\b.*",
+    rf"{_BEGIN}(?:(?:there's |there is )?no need to|you (?:don't|do not|needn't|need not)(?: (?:have|need))?(?: to)?|don't(?: bother (?:to|with))?|stop|never) (?:explain|apologi[sz]|repeat|remind|greet|thank|summari[sz]|sugar-?coat|justify|prais|flatter|introduc|defin|walk me|hedg|say sorry|lectur|morali[sz])\w*\b(?! (?:it|this|that|me why|why)\b)(?: .*)?$",
+    rf"{_BEGIN}(?:a (?:bit|little) )?(?:less|fewer|more|shorter|longer|simpler|plainer|bigger) [\w -]{{3,30}},? (?:less|fewer|more|please|and no|and more|and less)\b.*",
+    rf"{_BEGIN}(?:think|reason|talk) (?:out loud|aloud|step by step|it through|me through)\b.*",
+    rf"{_BEGIN}(?:one (?:question|step|thing|topic) at a time|questions? one (?:at a time|by one)|show (?:your|the) (?:work|working|reasoning)|code (?:only|first)|no (?:prose|chatter|explanations?|pep talk|fluff|filler))\b.*",
+    rf"{_BEGIN}(?:show|give|send|hand) me (?:the )?(?:diffs|commands|code|links|sources|numbers|examples|options|screenshots)\b(?: (?:only|not|instead|rather|with|i can|before|whenever|every|always)\b.*)$",
     rf"{_BEGIN}call me (?-i:[A-Z])\w+.*",
     rf"{_BEGIN}you can (?:skip|drop|leave out) (?:the |all )?(?:small talk|greetings?|apolog\w+|introductions?|pleasantries|{_TALK}).*",
     rf"{_BEGIN}(?:shorter|longer|fewer|more|less|no more|no) (?:\w+ ){{0,2}}(?:{_TALK}|emojis?|diagrams|tables|bullet ?points|apolog\w+)(?:,? (?:please|anymore|any more)\b.*|,.*)?$",
@@ -64,6 +89,11 @@ _ORDERS_OF_TALK: tuple[str, ...] = (
     rf"{_BEGIN}stop (?:using|adding|writing|giving me) (?:tables|bullet ?points|bullets|lists|diagrams|headings|emojis?|{_TALK})\b.*",
 )
 """How an order about talk reads that holds for every answer."""
+
+_POLITELY = re.compile(
+    r"(?i)^(?:(?:and|also|so|oh|by the way|btw)[,]? )*(?:it would (?:be (?:very |really )?(?:nice|great|good|lovely|helpful|kind|best)|help(?: me)?(?: a lot)?|mean (?:a lot|much)(?: to me)?) if you (?:could |would |can )?|i(?:'d| would) (?:like|want|prefer|love) you to |i (?:want|need) you to |(?:could|can|would|will) you (?:please )?(?=.*\b(?:from now on|always|in (?:the )?future|going forward|every time)\b)|i(?:'d| would) (?:appreciate it|be (?:grateful|glad|happy)) if you (?:could |would )?)"
+)
+"""What is polite around an order."""
 
 _OTHER_CLAUSE = re.compile(
     r"(?i),? ?(?:(?:and |so |but |then )*(?:can|could|would|will) (?:you|we)\b|(?:and|so|but) (?:now |then )?(?:i|we|you|he|she|they|it|there|my|what|how)\b(?! (?:prefer|like|want))|(?:(?<=, )|(?<=,)|so )(?:how|what|why|where|which) (?:can|do|should|would|could|is|are|i|made)\b|,? ?(?:do|does|is|are) (?:you|it|there)\b|(?:which|that)'?s? (?:is|are|was|were) (?:why|my|a|the)\b|considering\b|taking into account\b|given that\b|aiming\b|(?<=, )(?:and )?(?:also )?(?:provide|give|show|help|explain|suggest|include)\b|and also (?:provide|give|show|help|explain|suggest|include|how)\b|so (?:now )?i want to\b|like i (?:mentioned|said)|and i(?:'ve|'m|’ve|’m)|but i(?:'m|’m)|->)"
@@ -183,16 +213,19 @@ def _with_purpose(clause: str, before: str) -> str:
 
 
 def _order_of_talk(sentence: Sentence) -> str:
-    bare = sentence.bare.rstrip(".! ")
-    if sentence.asks:
+    bare, text = sentence.bare.rstrip(".! "), sentence.text
+    politely = _POLITELY.match(bare.replace("’", "'"))
+    if politely is not None:
+        bare, text = bare[politely.end() :].rstrip("? "), text[politely.end() :].rstrip("? ")
+    elif sentence.asks:
         return ""
     for pattern in _patterns(_ORDERS_OF_TALK):
-        if pattern.match(bare):
+        if pattern.match(bare.replace("’", "'")):
             return _shortened(
                 re.sub(
                     r"(?i)^(?:(?:please|pls|plz|also|and|so|ok(?:ay)?|actually|then|but|just)[,:]? )+",
                     "",
-                    sentence.text,
+                    text,
                 ).rstrip(" .!")
             )
     return ""

@@ -212,7 +212,11 @@ def _split(text: str, bare: str, bullet: bool, lead: str, block: int) -> Iterato
 
 
 def _is_abbreviation(bare: str, match: re.Match[str]) -> bool:
-    return bool(_ABBREVIATED.search(bare[: match.start() + 1][-8:])) and match.end() < len(bare)
+    before, behind = bare[: match.start() + 1][-8:], bare[match.end() : match.end() + 1]
+    # "Max. 3" goes on, "10 a day max. Then …" does not.
+    if behind.isdigit() and before.casefold().endswith(("max.", "min.")):
+        return True
+    return bool(_ABBREVIATED.search(before)) and match.end() < len(bare)
 
 
 # -- paragraphs, and lines that are the author's own -----------------------------------------------------------

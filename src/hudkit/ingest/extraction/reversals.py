@@ -279,6 +279,18 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _ROWS)
 
 
+def allows_it(line: str) -> bool:
+    """Return whether a sentence allows something that only a pronoun names: "feel free to split it up"."""
+    if len(line) > MAX_REVERSAL:
+        return False
+    return _ALLOWS_IT.search(line.replace("’", "'")) is not None
+
+
+_ALLOWS_IT = re.compile(
+    r"(?i)\b(?:feel free to|(?:you|we) (?:may|can) (?:now |again )?|you're (?:allowed|free) to|(?:it's |it is )?(?:fine|ok|okay|allowed) (?:now )?to|go ahead and) (?:(?!see|find|read)\w+ )(?:\w+ )?(?:it|them|that|this|those)\b(?! (?:in|at|under|on) )"
+)
+
+
 def finished_by(line: str, standing: Sequence[Statement]) -> Statement | None:
     """Return the statement that was to hold until what a sentence tells to be done: "the audit is through"."""
     match = _DONE.search(line.replace("’", "'").rstrip(" .!")) if len(line) <= MAX_REVERSAL else None
@@ -294,18 +306,20 @@ def allowed_after_all(line: str, standing: Sequence[Statement]) -> Ending | None
     words = text.split()
     if not words or words[0].casefold().strip(",") not in VERBS or _DENIES.search(text) or len(line) > MAX_REVERSAL:
         return None
-    stems = word_stems(text)
+    stems, verb = word_stems(text), word_stems(words[0])
     turned = bool(_TURNS_ORDER.search(line))
     is_exception = bool(_EXCEPTS.search(line))
     for statement in reversed(standing):
         if statement.section not in ("constraints", "preferences") or not _PROHIBITS.search(statement.text):
             continue
+        if _ADDS.search(line) and _EXCLUDES.search(statement.text) and stems & word_stems(statement.text) - _GENERIC:
+            return Ending(statement, doubt=True)
         theirs = word_stems(statement.text) - _EMPTY
         common = stems & theirs
         telling = common - _GENERIC
         if not telling:
             continue
-        if is_exception and len(common) >= min(2, len(theirs)):
+        if is_exception and (len(common) >= min(2, len(theirs)) or (verb and verb <= theirs)):
             return Ending(statement, doubt=True, suspended=True)
         if turned or (len(theirs) > 1 and common == theirs):
             return Ending(statement, doubt=True)
@@ -319,8 +333,10 @@ _DENIES = re.compile(r"(?i)\b(?:never|don't|do not|not|no|without|avoid)\b")
 _TURNS_ORDER = re.compile(
     r"(?i)^(?:actually|on second|ok(?:ay)?,? do|well,? do|no,? do|please do)\b|\b(?:after all|anyway|do \w+ (?:the|it))\b|^do "
 )
+_ADDS = re.compile(r"(?i)\b(?:too|as well|also|in addition)\b")
+_EXCLUDES = re.compile(r"(?i)\b(?:only|nobody else|no one else|nothing else|nowhere else)\b")
 _PROHIBITS = re.compile(
-    r"(?i)\b(?:never|don't|do not|no|nobody|nothing|not|avoid|alone|untouched|without|stop|forbidden|frozen|hands off|off[- ]limits|unchanged)\b"
+    r"(?i)\b(?:only|nobody else|no one else|nothing else|never|don't|do not|no|nobody|nothing|not|avoid|alone|untouched|without|stop|forbidden|frozen|hands off|off[- ]limits|unchanged)\b"
 )
 
 

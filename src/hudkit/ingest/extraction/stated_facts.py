@@ -35,7 +35,7 @@ _IS = (
     rf"(?:{_ADVERB}(?:is|are|will be|was set to|is set to|stays?|remains?) {_ADVERB}(?:called |named |known as |designated |based on |fixed at |due (?:on |by )?|at |on |in |hosted (?:in |on |at |by )|capped at |limited to |set to |up to )?"
     rf"|{_ADVERB}(?:runs?|lives?|listens?|sits?|resides?|belongs?|starts?|begins?|ends?|expires?|lasts?|costs?|equals?|owns?|handles?|manages?|leads?|covers?|approves?|reviews?|maintains?) (?:in |on |at |to |by |under |from )?"
     r"|(?:(?:has|have|was|were|got|is being|is|are) )?(?:(?:now|just|finally) )*(?:moved|changed|switched|renamed|rotated|postponed|extended|raised|lowered|increased|reduced|migrated|shifted|replaced|pushed|bumped|handed over|passed)(?: back| over| forward)? (?:to|by|from|until|with|onto|on) "
-    r"|took over |takes over |go(?:es)? live (?:on )?|ships? (?:on )|launch(?:es)? (?:on )|lands? (?:on )|leaves? )"
+    r"|took over |takes over |go(?:es)? live (?:on )?|ships? (?:on )|launch(?:es)? (?:on )|lands? (?:on )|(?:lands?|departs?|arrives?|leaves?|opens?|closes?|takes off|boards?) (?:at |on |in |from )?)"
 )
 _NOUN = r"[\w`'’/.()-]+"
 _SUBJECT = rf"(?:the|our|my|this|that|today's|this week's|its?|their)? ?(?!(?:there|this|that|it|he|she|they|we|i|you|which|what|who|someone|nobody|everyone|here|these|those|and|but|so|yesterday|error|output)\b)(?:{_NOUN} ){{1,8}}?"
@@ -48,6 +48,7 @@ _FACTS: tuple[str, ...] = (
     r"^(?:we|i)(?:'ve| have)? (?:got )?(?:until|till|time until) (?P<value>.+)",
     r"^(?:[\w'’-]+ ){1,5}for (?:this|the|our|my) (?:[\w-]+ ?){1,4}: ?(?P<value>\S.*)",
     r"^(?:the |our |my )?(?:[\w'’-]+ ){0,4}(?:branch|commit|url|host|port|address|id|number|code|name|codename|region|version|contact|owner|deadline|budget|date|phone|email|e-mail|server|database|bucket|account|channel|ticket|endpoint|path|folder|directory|repo|repository): ?(?P<value>\S.*)",
+    r"^(?:we|i) (?:(?:now|currently|already) )*(?:have|pay|serve|employ|charge|earn|host|make|spend) (?:about |around |roughly |some |over |nearly |almost |up to )?(?P<value>(?:[$€£] ?\d[\d,.]*|\d[\d.,]* (?:dollars?|euros?|pounds|usd|eur|francs)|\d{1,3}(?:,\d{3})+|\d{4,}) ?.*)",
     r"^(?:use|take) (?P<value>\S+) as (?:the|our|my) (?:[\w'’-]+ ?){1,6}$",
     r"^(?:[\w-]+ )*(?:cases?|tests?|tickets?|issues?|jobs?|builds?|checks?|services?|hosts?)(?P<value> .+) (?:is|are) (?:still |currently |now )?(?:failing|broken|open|pending|blocked|red|flaky|down|missing)\b",
     r"^(?:\w+ )*(?:timing|plan|date|deadline|schedule|owner|contact|address|budget|limit|name|version)s? (?:has|have) changed: (?P<value>.+)",
@@ -64,6 +65,7 @@ _STANDING: tuple[str, ...] = (
 )
 """How it reads where the work stands, and what is still open: no value is needed."""
 
+_CONTRACTED = re.compile(r"(?i)'s been\b")
 _PASSING = re.compile(
     r"(?i)\b(?:yesterday|last (?:week|month|year|night|time)|i (?:think|guess|believe|tried|saw|got|noticed|wonder|hope|ran)|seems?|looks like|probably|apparently|somehow|weird|strange|wrong|broken|slow|too (?:expensive|big|small|heavy|complicated|much|little)|we're moving|crash\w*|error|exception|traceback|why|trouble|struggling|can you|could you|please|example|e\.g\.|suppose|imagine|because of the|my question|problem)\b"
 )
@@ -110,7 +112,7 @@ def find_facts(sentences: Sequence[Sentence], taken: frozenset[int]) -> tuple[St
 
 def is_fact(sentence: Sentence) -> bool:
     """Return whether a sentence states a fact that is worth a note."""
-    bare = sentence.bare.replace("’", "'").strip().rstrip(" .!;")
+    bare = _CONTRACTED.sub(" has been", sentence.bare.replace("’", "'").strip().rstrip(" .!;"))
     if sentence.asks or not bare or len(bare.split()) > _MAX_WORDS or bare.endswith(":"):
         return False
     if _fits(bare, _STANDING):
@@ -152,8 +154,20 @@ def _counts(text: str) -> bool:
         text,
     ):
         return True
+    if re.search(r"(?i)\b(?:number|code|id|account|reference|policy|licen[cs]e)\b.*\d{3,}", text):
+        return True
+    if re.search(r"(?i)^(?:we|i) (?:\w+ )?(?:have|serve|employ|host) .*\d[\d,]{3,}", text):
+        return True
+    if _IN_A_MONTH.search(text):
+        return True
     zone = any(value.kind == "zone" for value in find_values(text))
     return bool(named) or zone
+
+
+_IN_A_MONTH = re.compile(
+    r"(?i)\b(?:contract|year|season|term|semester|licen[cs]e|lease|project|phase|trial|subscription|warranty|insurance|grant|course|election|audit|launch|release|go-live|deadline|holiday)s?\b.*\b(?:starts?|begins?|ends?|runs?|expires?|is|are|until|till|through)\b.*\b(?:january|february|march|april|june|july|august|september|october|november|december|spring|summer|autumn|winter|q[1-4])\b"
+)
+"""When something of length begins or ends, by its month."""
 
 
 def _fits(text: str, rows: tuple[str, ...]) -> bool:

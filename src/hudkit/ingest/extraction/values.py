@@ -52,6 +52,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
         "date",
         rf"\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b|\b\d{{1,2}}(?:st|nd|rd|th)?\.?(?: of)? {_MONTH}\b(?: \d{{4}})?",
     ),
+    ("time", r"(?<![\d:.])\d{1,2}:\d\d(?: ?[ap]m)?(?![\d:])|(?<![\d:.])\d{1,2} ?[ap]m\b"),
     (
         "zone",
         r"\b(?:UTC|GMT|CET|CEST|EST|EDT|PST|PDT|MST|IST|JST|BST)(?:[+-]\d{1,2})?\b|\b(?i:(?:pacific|central|eastern|mountain|local|server) time)\b|\b[A-Z][a-z]+/[A-Z][A-Za-z_]+\b",
@@ -78,7 +79,7 @@ _NAMED = re.compile(
     r"\b(?:called|named|codename|label|name)(?: is| are|:)? (?P<name>[A-Z][\w-]+)|\b(?:renamed|rename) [\w ]{2,30}? to (?P<renamed>[A-Z][\w-]+)"
 )
 
-EXACT_KINDS = frozenset({"address", "money", "date", "phone", "id", "version", "path", "person"})
+EXACT_KINDS = frozenset({"address", "money", "date", "phone", "id", "version", "path", "person", "time"})
 """Kinds that are hard to remember: a statement with such a value is worth a note."""
 
 
