@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from math import log
 
 import msgspec
@@ -83,6 +84,7 @@ class Statement(msgspec.Struct, frozen=True):
     text: str
 
 
+@lru_cache(maxsize=4_096)  # what stands is compared with every message
 def about(text: str) -> frozenset[str]:
     """Return the stems of what a statement is about, without its values."""
     plain = _POSSESSIVE.sub("", without_values(text))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import msgspec
 
@@ -304,8 +304,20 @@ def _patterns(by_agent: bool) -> tuple[re.Pattern[str], ...]:
 
 
 def _announcement(text: str, *, by_agent: bool) -> re.Match[str] | None:
-    matches = (pattern.search(text) for pattern in _patterns(by_agent))
-    return next((match for match in matches if match), None)
+    if not _MAY_DECIDE.search(text):
+        return None
+    for pattern in _patterns(by_agent):
+        match = pattern.search(text)
+        if match is not None:
+            return match
+    return None
+
+
+_MAY_DECIDE = re.compile(
+    r"(?i)\b(?:let|lets|let['’]s|go|going|went|gone|decid\w*|settl\w*|decision|agreed?|resolved|final\w*|cho\w+|pick\w*|opt\w*|selected|preferred|favou?rite|verdict|winner|wins|way|approach|plan|answer|i|we|i['’]\w+|we['’]\w+|it is|it['’]s|it will|it shall|it['’]ll"
+    r"|instead|after all|option|switch\w*|revert\w*|mov\w+|chang\w+|migrat\w+|convert|fall\w*|dropp?\w*|replac\w+|swapp?\w*|trad\w+|ditch\w*|exchang\w+|adopt\w*|standardi[sz]\w+|rather than|then|better|make it|scrap|kill|dump|lose|wir|entscheidung|vot\w+|signed off|approved|committed|will|is going to|are going to|shall|goes to|made up)\b"
+)
+"""Words of which one is in each row of the tables: most sentences of an explanation have none."""
 
 
 def _with_bare_no(sentences: Sequence[Sentence]) -> Iterator[Sentence]:
@@ -446,6 +458,7 @@ def _same_subject(new: frozenset[str], old: frozenset[str]) -> bool:
     return bool(new) and (new <= old or old <= new)
 
 
+@lru_cache(maxsize=1_024)  # those that stand are compared with each new one
 def _chosen(text: str) -> frozenset[str]:
     """The subject of what a decision is for."""
     match = _announcement(text, by_agent=False)

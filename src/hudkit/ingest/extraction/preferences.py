@@ -61,6 +61,9 @@ _LIKES: tuple[str, ...] = (
 )
 """How somebody says what he likes: `what` is it; the whole clause is kept where it says `not`."""
 
+_PERSON = re.compile(r"(?i)\b(?:i|we|my|our|me|users?|anytime|any time|any day|every time|in my case|not an?|not the)\b")
+"""Who likes: without one of these no row fits."""
+
 _BEGIN = (
     r"^(?:(?:please|pls|plz|also|and|so|ok(?:ay)?|from now on|actually|then|but|just|in general|generally)[,:]? )*"
 )
@@ -167,6 +170,8 @@ def _found(sentences: Sequence[Sentence]) -> Iterator[StatedPreference]:
 
 def _liked(sentence: Sentence) -> str:
     bare = sentence.bare.replace("’", "'")
+    if not _PERSON.search(bare):
+        return ""
     for pattern in _patterns(_LIKES):
         match = pattern.search(bare)
         if match is not None:

@@ -540,10 +540,13 @@ def find_withdrawals(sentences: Sequence[Sentence], rules: Sequence[str]) -> tup
 
 def withdrawn_by(sentence: Sentence, rules: Sequence[str]) -> Iterator[str]:
     """Yield which of the standing texts a sentence takes back by name."""
-    if not rules or len(sentence.text) > _MAX_WITHDRAWAL or is_question(sentence) or is_supposition(sentence.bare):
+    if not rules or len(sentence.text) > _MAX_WITHDRAWAL or not _TAKES_BACK.search(sentence.text):
         return
+    if is_question(sentence) or is_supposition(sentence.bare):
+        return
+    text = sentence.text.rstrip(".! ")
     for pattern, min_share in _withdrawal_patterns():
-        match = pattern.search(sentence.text.rstrip(".! "))
+        match = pattern.search(text)
         groups = match.groupdict() if match else {}
         subject = groups.get("of") or groups.get("of2") or ""
         if re.match(r"(?i)(?:that|this|the)?\s*$", subject):
@@ -554,6 +557,14 @@ def withdrawn_by(sentence: Sentence, rules: Sequence[str]) -> Iterator[str]:
             return
     if _LAST_RULE.search(sentence.text):
         yield rules[-1]
+
+
+_TAKES_BACK = re.compile(
+    r"(?i)\b(?:forget|vergiss|drop\w*|scrap|scratch|ignore|disregard|cancel\w*|lift\w*|remove[ds]?|revoke[ds]?|waive[ds]?|never mind|no longer|any ?more|any longer|no need|needn['’]?t|need not|have to|need to|take back|taking back|go ahead"
+    r"|may|can|allowed|permitted|free|ok(?:ay)?|fine|all right|good with|welcome|possible|liberty|cleared|authori[sz]ed|appl(?:y|ies)|matters?|holds?|counts?|relevant|necessary|required|valid|true|in force|an? (?:issue|problem|thing)|chang(?:ed?|es) \w+ minds?"
+    r"|over|gone|off|void|moot|history|dead|obsolete|open|available|unlocked|released|fair game|up for grabs|relax(?:ed)?|withdraw\w*|withdrew|suspended|retract|ended|require)\b"
+)
+"""Words of which one is in each row of the table: most sentences have none."""
 
 
 @cache  # compiled when a first rule stands, not when the package is imported
