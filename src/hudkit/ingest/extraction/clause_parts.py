@@ -375,6 +375,14 @@ _WHOLE: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "limit",
             r"^(?:an?|every|each|any|no) [\w-]+(?: [\w-]+)? (?:should|must|may|can|can't|cannot|shouldn't|mustn't|has|is allowed)\b[^,;]*\d",
         ),
+        (
+            "condition",
+            r"^(?:if there(?:'s| is| are)|unless|without) [^,;]{3,70}, (?:it|that|they|this|we) (?:doesn't|don't|won't|isn't|aren't|does not|do not)\b.{3,}",
+        ),
+        (
+            "requirement",
+            r"^(?:our|the) (?:\w+ )?\w+ (?:wants?|requires?|insists?|expects?|demands?|needs?)(?: that| on)? (?:every|all|each|any|no|only|us to|everything)\b.{3,}",
+        ),
         ("custom", r"^(?:the way|how) we (?:do|work|handle|run|write|build|ship|name)\b.{0,40}? is \S"),
         (
             "delegation",

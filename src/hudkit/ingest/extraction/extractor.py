@@ -644,7 +644,7 @@ class _Extraction:
 
 
 _SETS_VALUE = re.compile(
-    r"(?i)\b(?:rais\w+|lower\w*|cut|increas\w+|reduc\w+|bump\w*|extend\w*|push\w*|mov\w+|delay\w*|postpon\w+|shift\w*|upgrad\w+|downgrad\w+|switch\w*|chang\w+|doubl\w+|halv\w+|make (?:it|that)|allow\w*|up to|as of|since|now|new|instead|gave|gives?|grants?|granted|wants?|asks? for|charge[sd]?|better|enough|will do|would do|suffice|is (?:fine|ok|okay|plenty)|let's|it's|rather|at (?:least|most)|only|down to|please|should be|needs to be|got|approved)\b"
+    r"(?i)\b(?:rais\w+|lower\w*|cut|cutting|slip\w*|earlier|later|behind|ahead|it is|talked (?:me|us) into|settled on|insists? on|increas\w+|reduc\w+|bump\w*|extend\w*|push\w*|mov\w+|delay\w*|postpon\w+|shift\w*|upgrad\w+|downgrad\w+|switch\w*|chang\w+|doubl\w+|halv\w+|make (?:it|that)|allow\w*|up to|as of|since|now|new|instead|gave|gives?|grants?|granted|wants?|asks? for|charge[sd]?|better|enough|will do|would do|suffice|is (?:fine|ok|okay|plenty)|let's|it's|rather|at (?:least|most)|only|down to|please|should be|needs to be|got|approved)\b"
 )
 """Words by which a value is set."""
 _COUNTS_ONLY = re.compile(
@@ -656,12 +656,12 @@ _MAX_FRAGMENT = 4
 """Words of a sentence without a verb that gives another choice."""
 
 _TURNS_WEAKLY = re.compile(
-    r"(?i)\b(?:actually|instead|rather|back to|from (?:now|here)(?: on)?|in (?:the )?future|again|any ?more|no longer|better|best|switch\w*|mov\w+|changed?|now|please|convinced|turned out|after all|put it|would be|let's|use|hates?|too|only|just|will do|as of)\b"
+    r"(?i)\b(?:actually|instead|rather|back to|from (?:now|here)(?: on)?|in (?:the )?future|again|any ?more|no longer|better|best|switch\w*|mov\w+|changed?|now|please|convinced|turned out|after all|put it|would be|let's|make it|use|hates?|too|only|just|will do|as of)\b"
 )
 """Words by which a choice takes the place of another one of its kind."""
 
 _TAKES_PLACE = re.compile(
-    r"(?i)^(?:(?:so|then|and|but|therefore|now|instead|please|rather|better|ok(?:ay)?)[,.:]? )*(?P<new>(?:(?:let['’]?s|we(?:['’](?:ll|re)| will| are| should| can| have to| need to|['’]ll have to)?|i(?:['’](?:ll|m|d)| will| am)?) (?:go(?:ing)? (?:with|for|back to|to)|use|using|take|do|try|stick (?:with|to)|keep|switch(?:ing)? to|move|put|make|have to|rather|\w+ing)\b.+|(?:use|take|put|make|switch|go|call|name|keep|write|send|move|pick|do|book|choose) .+|[\w+#.'’/-]+(?: [\w+#.'’/-]+){0,3}(?: instead| then| is (?:enough|fine|better)| are (?:enough|fine|better)| will do)))$"
+    r"(?i)^(?:(?:so|then|and|but|therefore|now|instead|please|rather|better|ok(?:ay)?)[,.:]? )*(?P<new>(?:(?:let['’]?s|we(?:['’](?:ll|re)| will| are| should| can| have to| need to|['’]ll have to)?|i(?:['’](?:ll|m|d)| will| am)?) (?:rent|buy|build|meet|write|go(?:ing)? (?:with|for|back to|to)|use|using|take|do|try|stick (?:with|to)|keep|switch(?:ing)? to|move|put|make|have to|rather|\w+ing)\b.+|(?:use|take|put|make|switch|go|call|name|keep|write|send|move|pick|do|book|choose|back to) .+|[\w+#.'’/-]+(?: [\w+#.'’/-]+){0,3}(?: instead| then| is (?:enough|fine|better)| are (?:enough|fine|better)| will do)))$"
 )
 """What is put in the place of something else: an order, or a choice."""
 

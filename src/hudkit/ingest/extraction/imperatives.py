@@ -118,6 +118,7 @@ _ORDERS: tuple[str, ...] = (
     r"(?:nobody|no one) (?:but|except|besides|other than|outside) [^,;]{1,40}? (?:may|can|must|should|sees?|gets?|touches|has)\b",
     r"(?:nobody|no one|none of \w+) (?:may|must|should|is (?:allowed|supposed) to|gets to)\b",
     r"(?:nobody|no one) (?!(?:knows|remembers|likes|uses|cares|reads|noticed|notices|understands|told|wants|needs|is|was|has|had|will|would|can|could|ever|else|seems|says|knew|complained|complains|answers|looks|minds|asked|thinks|thought|wrote|works|got|really|does|did)\b)[a-z]+s\b",
+    r"only (?-i:[A-Z])[a-z]+(?: (?-i:[A-Z])[a-z]+)? (?!was\b|is\b|has\b|knows\b|works\b|fails\b|needs\b|runs\b|supports\b|does\b|gets\b)[a-z]+s [a-z]",
     r"only [A-Z`·][\w.+#·`-]*(?: [A-Z`·][\w.+#·`-]*)* \d[\w.]*$",
     rf"{_PRESENT} (?:all|every|each|any) [\w -]{{2,60}}? (?:in|as|with|using|to) \S",
     rf"(?:for|in|on) (?!(?:now|example|instance|the|this|that|a|an|me|some|which|what|one)\b)(?:\w+ ){{0,2}}\w+s,? (?:always |please |only )?{_PRESENT} \S",

@@ -52,6 +52,13 @@ _LIKES: tuple[str, ...] = (
     r"\bi find (?!(?:it|that|this|out|myself|a|an|your|these|those)\b)(?P<what>[^,;]{3,60}? (?:easier|harder|clearer|nicer|better|worse|more \w+|less \w+|too \w+|unreadable|annoying|confusing|distracting|ugly|tiring|helpful|hard|easy|tedious|noisy|pointless|useless|patroni[sz]ing|irritating|unnatural|pleasant)\b.*)",
     r"\bi (?:can |could )?(?:read|follow|understand|parse|learn|digest|scan|work|absorb) (?P<what>(?:[^,;]{3,60} )?(?:faster|better|easier|best|more easily|quicker|most easily)\b.*)",
     r"^(?P<what>[^,;]{3,60}), i (?:always|usually|normally|generally) (?:take|choose|pick|order|book|go for|want|use|prefer)\b",
+    r"^(?P<what>(?!(?:it|that|this|he|she)\b)[^,;]{3,60}? (?:drives?|makes?|gets?|keeps?|leaves?) me (?:up the wall|crazy|mad|nuts|insane|angry|nervous|tired|confused|happy|bored|sick)\b.*)",
+    r"^(?P<what>(?!(?:it|that|this|he|she|the|one|something)\b)[^,;]{3,60}? (?:annoys?|bothers?|bugs?|irritates?|confuses?|distracts?|bores?|tires?|puts?) me\b.*)",
+    r"\bi(?:'m| am) (?:perfectly |totally |quite |always )?(?:fine|ok|okay|happy|comfortable|cool) with (?P<what>(?!(?:it|that|this|these|your|how|what|the (?:result|change|fix|code|draft))\b).+)",
+    r"^(?P<what>[^;]{5,80}?),? (?:that's|this is|is) (?:just )?how i (?:like|want|prefer|need) .+",
+    r"\bi(?:'d| would) (?:really )?(?:love|like|prefer|appreciate|enjoy) it (?:if|when) (?P<what>(?!(?:you|we|i)\b)\S.+)",
+    r"^(?P<what>[^,;]{3,60}?,? when it comes to [^,;]{3,40})(?:,? (?:if you ask me|for me|in my view))?$",
+    r"(?:^|, |; )(?P<what>[^,;]{2,40}? (?:is|are) (?:too (?:much|many|long|short|little|few)|enough|plenty) for me)\b",
     r"\bi (?:always|usually|normally|generally) (?:take|choose|pick|order|book|fly|go for|travel) (?P<what>(?!(?:it|that|this|those|a look)\b)\S.+)",
     r"^(?P<what>[^,;.]{2,40}? (?:>|over|before|rather than|instead of) [^,;.]{2,40}?) (?:for me|in my case|any ?time|any day|every time)$",
     r"\bwhat i (?:really |most |always |usually )?(?:appreciate|like|want|prefer|value|need|expect|love|enjoy)(?: most| best| more)?(?: from you)? (?:is|are) (?P<what>(?!(?:to know|an? \w+ (?:that|which|to))\b).+)",
@@ -61,7 +68,9 @@ _LIKES: tuple[str, ...] = (
 )
 """How somebody says what he likes: `what` is it; the whole clause is kept where it says `not`."""
 
-_PERSON = re.compile(r"(?i)\b(?:i|we|my|our|me|users?|anytime|any time|any day|every time|in my case|not an?|not the)\b")
+_PERSON = re.compile(
+    r"(?i)\b(?:i|we|my|our|me|users?|anytime|any time|any day|every time|in my case|not an?|not the)\b"
+)
 """Who likes: without one of these no row fits."""
 
 _BEGIN = (
@@ -82,6 +91,8 @@ _ORDERS_OF_TALK: tuple[str, ...] = (
     rf"{_BEGIN}(?:skip|drop|cut|leave out|lose|omit|no need for|enough with|cut out|go easy on|hold|ditch)(?: the| all| your| any| with)* (?:\w+ )?(?:disclaimers?|pleasantries|small talk|intros?|introductions?|preamble|boilerplate|fluff|filler|apolog\w+|greetings?|niceties|caveats?|jargon|emojis?|jokes?|praise|flattery|basics|recaps?|chit-?chat|buzzwords?|marketing speak|hedging|exclamation marks?)\b.*",
     rf"{_BEGIN}(?:(?:there's |there is )?no need to|you (?:don't|do not|needn't|need not)(?: (?:have|need))?(?: to)?|don't(?: bother (?:to|with))?|stop|never) (?:explain|apologi[sz]|repeat|remind|greet|thank|summari[sz]|sugar-?coat|justify|prais|flatter|introduc|defin|walk me|hedg|say sorry|lectur|morali[sz])\w*\b(?! (?:it|this|that|me why|why)\b)(?: .*)?$",
     rf"{_BEGIN}(?:a (?:bit|little) )?(?:less|fewer|more|shorter|longer|simpler|plainer|bigger) [\w -]{{3,30}},? (?:less|fewer|more|please|and no|and more|and less)\b.*",
+    rf"{_BEGIN}(?:explain|describe|write|put|phrase|word) (?:it|things|this|everything|that) (?:the way|as|like|as if) (?:you|i|one|we|to)\b.*",
+    rf"{_BEGIN}(?:you can|you may|you could|feel free to|try to) be (?:a bit |a little |much )?(?:more|less|as|blunt|direct|honest|casual|brief)\b.*",
     rf"{_BEGIN}(?:think|reason|talk) (?:out loud|aloud|step by step|it through|me through)\b.*",
     rf"{_BEGIN}(?:one (?:question|step|thing|topic) at a time|questions? one (?:at a time|by one)|show (?:your|the) (?:work|working|reasoning)|code (?:only|first)|no (?:prose|chatter|explanations?|pep talk|fluff|filler))\b.*",
     rf"{_BEGIN}(?:show|give|send|hand) me (?:the )?(?:diffs|commands|code|links|sources|numbers|examples|options|screenshots)\b(?: (?:only|not|instead|rather|with|i can|before|whenever|every|always)\b.*)$",

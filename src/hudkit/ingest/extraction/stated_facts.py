@@ -49,6 +49,8 @@ _FACTS: tuple[str, ...] = (
     r"^(?:[\w'’-]+ ){1,5}for (?:this|the|our|my) (?:[\w-]+ ?){1,4}: ?(?P<value>\S.*)",
     r"^(?:the |our |my )?(?:[\w'’-]+ ){0,4}(?:branch|commit|url|host|port|address|id|number|code|name|codename|region|version|contact|owner|deadline|budget|date|phone|email|e-mail|server|database|bucket|account|channel|ticket|endpoint|path|folder|directory|repo|repository): ?(?P<value>\S.*)",
     r"^(?:we|i) (?:(?:now|currently|already) )*(?:have|pay|serve|employ|charge|earn|host|make|spend) (?:about |around |roughly |some |over |nearly |almost |up to )?(?P<value>(?:[$€£] ?\d[\d,.]*|\d[\d.,]* (?:dollars?|euros?|pounds|usd|eur|francs)|\d{1,3}(?:,\d{3})+|\d{4,}) ?.*)",
+    rf"^{_SUBJECT}(?:can be|is|are) (?:reached|contacted|called|found|available) (?:at|under|on|by|via|through) (?P<value>\S.*)",
+    rf"^{_SUBJECT}(?:has|have) (?P<value>\d[\d.,]* ?(?:gb|mb|tb|cores?|cpus?|seats?|rooms?|employees|members|users|licen[cs]es|pages|chapters|shelves|beds)\b.*)",
     r"^(?:use|take) (?P<value>\S+) as (?:the|our|my) (?:[\w'’-]+ ?){1,6}$",
     r"^(?:[\w-]+ )*(?:cases?|tests?|tickets?|issues?|jobs?|builds?|checks?|services?|hosts?)(?P<value> .+) (?:is|are) (?:still |currently |now )?(?:failing|broken|open|pending|blocked|red|flaky|down|missing)\b",
     r"^(?:\w+ )*(?:timing|plan|date|deadline|schedule|owner|contact|address|budget|limit|name|version)s? (?:has|have) changed: (?P<value>.+)",
@@ -156,7 +158,18 @@ def _counts(text: str) -> bool:
         return True
     if re.search(r"(?i)\b(?:number|code|id|account|reference|policy|licen[cs]e)\b.*\d{3,}", text):
         return True
+    if re.search(
+        r"(?i)\b(?:has|have) \d[\d.,]* ?(?:gb|mb|tb|cores?|cpus?|seats?|rooms?|employees|members|users|licen|pages|chapters)",
+        text,
+    ):
+        return True
+    if re.search(
+        r"(?i)^(?:we|i)(?:'ve| have) (?:got )?(?:until|till) .*(?:day|noon|midnight|tomorrow|week|month)", text
+    ):
+        return True
     if re.search(r"(?i)^(?:we|i) (?:\w+ )?(?:have|serve|employ|host) .*\d[\d,]{3,}", text):
+        return True
+    if _AT_A_TIME.search(text):
         return True
     if _IN_A_MONTH.search(text):
         return True
@@ -164,6 +177,10 @@ def _counts(text: str) -> bool:
     return bool(named) or zone
 
 
+_AT_A_TIME = re.compile(
+    r"(?i)(?=.*\b\d{1,2}(?::\d\d| ?[ap]m)\b).*\b(?:every|daily|weekly|flight|train|bus|ferry|plane|job|backup|cron|standup|stand-up|check-?in|check-?out|shift|opens?|closes?|lands?|departs?|deadline|cut-?off|office hours)\b"
+)
+"""A time that comes again, or that is a pity to miss."""
 _IN_A_MONTH = re.compile(
     r"(?i)\b(?:contract|year|season|term|semester|licen[cs]e|lease|project|phase|trial|subscription|warranty|insurance|grant|course|election|audit|launch|release|go-live|deadline|holiday)s?\b.*\b(?:starts?|begins?|ends?|runs?|expires?|is|are|until|till|through)\b.*\b(?:january|february|march|april|june|july|august|september|october|november|december|spring|summer|autumn|winter|q[1-4])\b"
 )

@@ -59,7 +59,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ),
     ("units", r"\b(?:metric|imperial|si)(?= (?:units?|measurements?|system))"),
     ("path", r"(?<![\w./:-])[a-z][\w.-]*/[\w./-]*[\w]"),
-    ("phone", r"(?<!\w)\+\d[\d ()-]{6,}\d"),
+    ("phone", r"(?<!\w)\+\d[\d ()-]{6,}\d|(?<![\w.])0\d{2,4}[ /-]\d[\d -]{4,}\d"),
     (
         "id",
         r"(?<!\w)(?<!\w-)(?=[A-Za-z0-9])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])(?!\d+(?:st|nd|rd|th|ms|s|kb|mb|gb|px|k|m|h|d|x|am|pm)\b)[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*\b",
@@ -79,7 +79,7 @@ _NAMED = re.compile(
     r"\b(?:called|named|codename|label|name)(?: is| are|:)? (?P<name>[A-Z][\w-]+)|\b(?:renamed|rename) [\w ]{2,30}? to (?P<renamed>[A-Z][\w-]+)"
 )
 
-EXACT_KINDS = frozenset({"address", "money", "date", "phone", "id", "version", "path", "person", "time"})
+EXACT_KINDS = frozenset({"address", "money", "date", "phone", "id", "version", "path", "person"})
 """Kinds that are hard to remember: a statement with such a value is worth a note."""
 
 
