@@ -89,6 +89,13 @@ class EventLog(Protocol):
         """
         ...
 
+    def append_together(self, batches: Sequence[Batch]) -> list[tuple[Event, ...]]:
+        """Append all of several batches or none, in one durable commit; return the events of each, in order.
+
+        Raises what `append` raises for the first batch that cannot be appended.
+        """
+        ...
+
     def read(
         self, session_id: str, *, after: int = 0, upto: int | None = None, past_damage: bool = False
     ) -> Iterator[Event]:

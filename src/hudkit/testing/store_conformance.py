@@ -219,6 +219,27 @@ class StoreConformance:
         assert list(log.verify()) == []
         log.close()
 
+    def test_batches_that_belong_together_are_appended_all_or_none(self) -> None:
+        log = self.open_store()
+        log.append("a", note_drafts(1))
+        log.put_snapshot(Snapshot("a", 1, "v", b"kept"))
+        for wrong in (Batch("a", tuple(note_drafts(1, 9)), expected=3), Batch("", tuple(note_drafts(1, 9)))):
+            redact = Batch("a", (make_draft(Redact(1), 2),), expected=1)
+            before = (redact, Batch("b", tuple(note_drafts(2, 2))), wrong)
+            expect_error(StoreError, lambda batches=before: log.append_together(batches))  # type: ignore[misc]
+            assert (log.last_seq("a"), log.last_seq("b"), log.sessions()) == (1, 0, ("a",))
+            assert [event.payload for event in log.read("a")] == [NoteAdd("note 1")]
+            assert log.get_snapshot("a", "v") == Snapshot("a", 1, "v", b"kept")
+        batches = (
+            Batch("a", tuple(note_drafts(2, 2)), expected=1),
+            Batch("b", tuple(note_drafts(1, 4)), expected=0),
+            Batch("a", tuple(note_drafts(1, 5))),
+        )
+        assert [_seqs(events) for events in log.append_together(batches)] == [[2, 3], [1], [4]]
+        assert [event.payload for event in log.read("a")] == [NoteAdd(f"note {n}") for n in (1, 2, 3, 5)]
+        assert log.append_together(()) == [] and list(log.verify()) == []
+        log.close()
+
     def test_a_bad_draft_refuses_its_whole_batch(self) -> None:
         log = self.open_store()
         good = make_draft(NoteAdd("good"))

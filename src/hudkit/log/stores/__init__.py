@@ -114,6 +114,10 @@ class _UnwritableLog:
         """Append several batches. Raises the `StoreError` of the medium while it cannot be written."""
         return self._writer().append_many(batches)
 
+    def append_together(self, batches: Sequence[Batch]) -> list[tuple[Event, ...]]:
+        """Append all of several batches or none. Raises the `StoreError` of the medium while it cannot be written."""
+        return self._writer().append_together(batches)
+
     def put_snapshot(self, snapshot: Snapshot) -> None:
         """Keep a saved projection. Raises the `StoreError` of the medium while it cannot be written."""
         self._writer().put_snapshot(snapshot)

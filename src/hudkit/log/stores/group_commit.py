@@ -68,6 +68,10 @@ class GroupCommit:
         futures = [self.submit(batch) for batch in batches]
         return [_append_result(future) for future in futures]
 
+    def append_together(self, batches: Sequence[Batch]) -> list[tuple[Event, ...]]:
+        """Append all of several batches or none, in a commit of their own; see `EventLog.append_together`."""
+        return self._log.append_together(batches)
+
     def read(
         self, session_id: str, *, after: int = 0, upto: int | None = None, past_damage: bool = False
     ) -> Iterator[Event]:

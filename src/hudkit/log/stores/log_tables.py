@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
@@ -26,7 +27,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hudkit.errors import StoreDamaged, StoreError
-from hudkit.log import Batch, Event, Finding, Origin, Snapshot, type_of
+from hudkit.log import Batch, Event, EventDraft, Finding, Origin, Snapshot, type_of
 from hudkit.log.codec import GENESIS, payload_digest
 from hudkit.log.payloads import EventGap
 from hudkit.log.stores.hash_chain import (
@@ -238,6 +239,49 @@ _SELECT_CHAIN_END = """
     LEFT JOIN events e ON e.session_id = ?1 AND e.seq = (SELECT max(seq) FROM events WHERE session_id = ?1)
 """
 _SQLITE_PAGE_BYTES = 4096
+
+
+class BatchAppends(ABC):
+    """The appending of both stores on SQL, by the one method in which they differ."""
+
+    _refusals_of_all: tuple[type[StoreError], ...]
+    """Errors that no batch by itself is the cause of."""
+
+    def append(
+        self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
+    ) -> tuple[Event, ...]:
+        """Append all or none, durably; return the events as stored. See `EventLog.append`."""
+        return self.append_together((Batch(session_id, tuple(drafts), expected),))[0]
+
+    def append_together(self, batches: Sequence[Batch]) -> list[tuple[Event, ...]]:
+        """Append all of several batches or none, in one durable commit. See `EventLog.append_together`."""
+        answers = self._commit(batches, together=True)
+        return [answer for answer in answers if not isinstance(answer, StoreError)]
+
+    def append_many(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
+        """Append several batches in one durable commit; return an answer for each. See `EventLog.append_many`."""
+        try:
+            return self._commit(batches, together=False)
+        except self._refusals_of_all:
+            raise
+        except StoreError:
+            if len(batches) < 2:
+                raise
+        return [self._alone(batch) for batch in batches]  # one of them cannot be written: the others can
+
+    def _alone(self, batch: Batch) -> tuple[Event, ...] | StoreError:
+        try:
+            return self._commit((batch,), together=False)[0]
+        except StoreError as error:
+            return error
+
+    @abstractmethod
+    def _commit(self, batches: Sequence[Batch], *, together: bool) -> list[tuple[Event, ...] | StoreError]:
+        """Append batches in one durable commit; return an answer for each.
+
+        One that cannot be appended is answered with its error; with `together` it is raised, and nothing is appended.
+        """
+        ...
 
 
 class _StoredBatch(NamedTuple):

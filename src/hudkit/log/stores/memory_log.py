@@ -53,6 +53,22 @@ class MemoryLog:
                     answers.append(error)
         return answers
 
+    def append_together(self, batches: Sequence[Batch]) -> list[tuple[Event, ...]]:
+        """Append all of several batches or none; return the events of each. See `EventLog.append_together`."""
+        with self._lock:
+            self._check_open()
+            before = {batch.session_id: list(self._rows.get(batch.session_id, ())) for batch in batches}
+            all_before, snapshots = list(self._all), {key: dict(by_seq) for key, by_seq in self._snapshots.items()}
+            try:
+                return [self._store(batch) for batch in batches]
+            except BaseException:
+                for session_id, rows in before.items():
+                    self._rows[session_id] = rows
+                    if not rows:
+                        del self._rows[session_id]
+                self._all, self._snapshots = all_before, snapshots
+                raise
+
     def read(
         self,
         session_id: str,

@@ -25,7 +25,7 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from hudkit.errors import StoreBusy, StoreDenied, StoreError, StoreReadOnly, StoreUnreachable
-from hudkit.log import Batch, Event, EventDraft, Finding, SessionHead, Snapshot
+from hudkit.log import Batch, Event, Finding, SessionHead, Snapshot
 from hudkit.log.codec import GENESIS, is_id
 from hudkit.log.payloads import Redact
 from hudkit.log.stores.hash_chain import (
@@ -37,7 +37,14 @@ from hudkit.log.stores.hash_chain import (
     missing_event,
     prepare_batch,
 )
-from hudkit.log.stores.log_tables import COLUMNS, SNAPSHOTS_KEPT, check_snapshot, read_events, snapshot_digest
+from hudkit.log.stores.log_tables import (
+    COLUMNS,
+    SNAPSHOTS_KEPT,
+    BatchAppends,
+    check_snapshot,
+    read_events,
+    snapshot_digest,
+)
 from hudkit.log.stores.postgres_server import PostgresServer, parse_address, translate_refusal
 from hudkit.log.stores.postgres_tables import altered_tables, prepare_tables
 
@@ -68,11 +75,13 @@ _SELECT_HEADS = (
 )
 
 
-class PostgresLog:
+class PostgresLog(BatchAppends):
     """An `EventLog` on a server. Several threads may use one, and any number of processes and machines the same log.
 
     A call returns when its events are on the server's disk.
     """
+
+    _refusals_of_all = (StoreBusy, StoreDenied, StoreReadOnly, StoreUnreachable)
 
     def __init__(self, server: PostgresServer, read_only: bool) -> None:
         """Use `open`."""
@@ -106,34 +115,15 @@ class PostgresLog:
 
     # -- appending -----------------------------------------------------------------------------------------------
 
-    def append(
-        self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
-    ) -> tuple[Event, ...]:
-        """Append all or none, durably; return the events as stored. See `EventLog.append`."""
-        answer = self._commit((Batch(session_id, tuple(drafts), expected),))[0]
-        if isinstance(answer, StoreError):
-            raise answer
-        return answer
+    def notify(self, session_id: str) -> None:
+        """Tell whoever listens (`LISTEN` on the name of the schema) that there is something new in a session."""
+        with self._lock:
+            self._check_open()
+            channel = self._server.address.schema
+            self._server.run(lambda db: db.execute("SELECT pg_notify(%s, %s)", (channel, session_id)))
 
-    def append_many(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
-        """Append several batches in one durable commit; return an answer for each. See `EventLog.append_many`."""
-        try:
-            return self._commit(batches)
-        except (StoreBusy, StoreDenied, StoreReadOnly, StoreUnreachable):
-            raise
-        except StoreError:
-            if len(batches) < 2:
-                raise
-        return [self._alone(batch) for batch in batches]  # one of them cannot be written: the others can
-
-    def _alone(self, batch: Batch) -> _AppendAnswer:
-        try:
-            return self._commit((batch,))[0]
-        except StoreError as error:
-            return error
-
-    def _commit(self, batches: Sequence[Batch]) -> list[_AppendAnswer]:
-        commit = _Commit(batches)
+    def _commit(self, batches: Sequence[Batch], *, together: bool) -> list[_AppendAnswer]:
+        commit = _Commit(batches, together=together)
         with self._lock:
             self._check_open()
             try:
@@ -186,6 +176,8 @@ class PostgresLog:
                     head = moved.get(session_id) or heads.get(session_id) or ChainHead(0, GENESIS)
                     prepared = prepare_batch(batch, head, partial(_type_at, db, rows, session_id))
                 except StoreError as error:
+                    if commit.together:
+                        raise
                     answers.append(error)
                     continue
                 answers.append(prepared.events)
@@ -353,8 +345,10 @@ class PostgresLog:
 class _Commit:
     """Batches that are to be appended together, and what the last attempt sent: its answers and its last row."""
 
-    def __init__(self, batches: Sequence[Batch]) -> None:
+    def __init__(self, batches: Sequence[Batch], *, together: bool) -> None:
+        """`together`: all are appended or none."""
         self.batches = batches
+        self.together = together
         self.answers: list[_AppendAnswer] = []
         self.last_sent: EventRow | None = None
 

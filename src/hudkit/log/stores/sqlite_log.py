@@ -14,7 +14,7 @@ from threading import RLock
 from typing import Any
 
 from hudkit.errors import StoreBusy, StoreDamaged, StoreError, StoreGone, StoreReadOnly
-from hudkit.log import Batch, Event, EventDraft, Finding, SessionHead, Snapshot
+from hudkit.log import Batch, Event, Finding, SessionHead, Snapshot
 from hudkit.log.codec import GENESIS, is_id
 from hudkit.log.event_log import ANOTHER_EVENT, MORE_THAN_ONE_SESSION
 from hudkit.log.stores import log_tables
@@ -25,6 +25,7 @@ from hudkit.log.stores.log_tables import (
     LOG_SCHEMA,
     ArchivedBodies,
     ArchiveReader,
+    BatchAppends,
     append_dropped_rows,
     archive_chunk,
     read_events,
@@ -58,12 +59,14 @@ _SELECT_HEADS = (
 _opening = RLock()
 
 
-class SqliteLog:
+class SqliteLog(BatchAppends):
     """An `EventLog` in a file. Several threads and several processes may use the same file at once.
 
     A call returns when its events would survive a loss of power. Writers are ordered by SQLite's write lock; heads
     are read inside the write transaction, so nothing is cached that another process could make stale.
     """
+
+    _refusals_of_all = (StoreBusy, StoreGone, StoreReadOnly)
 
     def __init__(
         self, files: OpenFiles, path: Path, db: sqlite3.Connection, mark: HighWaterMarkFile | None, timeout: float
@@ -97,30 +100,6 @@ class SqliteLog:
             file = file.absolute()
             check_private_path(file, create=not read_only)
             return (_open_reader if read_only else _open_writer)(file, busy_timeout)
-
-    def append(
-        self, session_id: str, drafts: Sequence[EventDraft], *, expected: int | None = None
-    ) -> tuple[Event, ...]:
-        """Append all or none, durably; return the events as stored. See `EventLog.append`."""
-        answer = self._commit((Batch(session_id, tuple(drafts), expected),))[0]
-        if isinstance(answer, StoreError):
-            raise answer
-        return answer
-
-    def append_many(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
-        """Append several batches in one durable commit; return an answer for each. See `EventLog.append_many`.
-
-        A payload of type `redact` removes, in the same commit, the payload of the event that it names, and the
-        session's snapshots from that event on.
-        """
-        try:
-            return self._commit(batches)
-        except (StoreBusy, StoreGone, StoreReadOnly):
-            raise
-        except StoreError:
-            if len(batches) < 2:
-                raise
-        return [self._alone(batch) for batch in batches]  # one of them cannot be written: the others can
 
     def read(
         self, session_id: str, *, after: int = 0, upto: int | None = None, past_damage: bool = False
@@ -297,7 +276,7 @@ class SqliteLog:
     def __exit__(self, *raised: object) -> None:
         self.close()
 
-    def _commit(self, batches: Sequence[Batch]) -> list[tuple[Event, ...] | StoreError]:
+    def _commit(self, batches: Sequence[Batch], *, together: bool) -> list[tuple[Event, ...] | StoreError]:
         answers: list[tuple[Event, ...] | StoreError] = []
         pages, erased = 0, False
         with self._writing() as (db, mark):
@@ -306,6 +285,8 @@ class SqliteLog:
                 try:
                     written = store_batch(db, batch)
                 except StoreError as error:
+                    if together:
+                        raise
                     answers.append(error)
                     continue
                 answers.append(written.events)
@@ -322,12 +303,6 @@ class SqliteLog:
         self._truncate = self._truncate or erased
         self._checkpoint()
         return answers
-
-    def _alone(self, batch: Batch) -> tuple[Event, ...] | StoreError:
-        try:
-            return self._commit((batch,))[0]
-        except StoreError as error:
-            return error
 
     def _reconcile(self, remarks: Sequence[Finding]) -> None:
         """Compare the mark with the events: read back or record what was lost, bring the mark up to date.
