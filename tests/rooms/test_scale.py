@@ -8,7 +8,7 @@ import pytest
 from tests.campaigns import Campaign
 
 from hudkit.cli import main
-from hudkit.rooms.experiments.forecast import OUTPUT_TOKENS
+from hudkit.rooms.cost_forecast import OUTPUT_TOKENS
 from hudkit.rooms.experiments.scale import forecast_scale, measure_scale, neighbourhoods
 from hudkit.rooms.world_file import island_world
 

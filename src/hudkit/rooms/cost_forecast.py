@@ -1,4 +1,10 @@
-"""What a run of a world costs at most, said before its first beat: beats, tokens and dollars at list prices."""
+"""What beats cost: the one place where HUDs and answers become dollars, and what a run of a world costs at most.
+
+A run says it before its first beat, by the HUDs of now; an experiment (`experiments.forecast`) by a trial that is
+played; a world of many agents (`experiments.scale`) by a sample. What models answer is not known: `OUTPUT_TOKENS` a
+beat is what a published run of a hundred agents had (168), rounded up. Everything is priced without a cache, so a
+forecast is rather too high.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +19,32 @@ from hudkit.rooms.players import IMPROVISER_MODEL, PlayerRegistry, UnavailablePl
 from hudkit.rooms.world import World
 from hudkit.tokens.model_facts import BUNDLED, prices_of
 
-_ANSWER_TOKENS = 150
-"""Tokens of an answer: two messages and two actions."""
+OUTPUT_TOKENS = 170
+"""Tokens of an answer, where nobody has measured them."""
 _MILLION = 1e6
+
+
+class ModelForecast(msgspec.Struct, frozen=True):
+    """What a model is asked; `cost` in dollars, `None`: its price is not known."""
+
+    model: str
+    beats: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+
+
+def forecast_model(model: str, beats: int, hud_tokens: float, *, is_free: bool = False) -> ModelForecast:
+    """Return what so many beats of a model with so many tokens of HUDs in all cost; the improviser costs nothing."""
+    if is_free or model == IMPROVISER_MODEL:
+        return ModelForecast(model, beats, 0, 0, 0.0)
+    input_tokens, output_tokens = round(hud_tokens), beats * OUTPUT_TOKENS
+    try:
+        prices = prices_of(model.partition(":")[2] or model)
+    except ConfigError:
+        return ModelForecast(model, beats, input_tokens, output_tokens, None)
+    cost = (input_tokens * prices.input + output_tokens * prices.output) / _MILLION
+    return ModelForecast(model, beats, input_tokens, output_tokens, cost)
 
 
 class CostForecast(msgspec.Struct, frozen=True):
@@ -54,17 +83,14 @@ def forecast_cost(world: World, now: int, *, seconds: float | None = None, beats
         average = max(shown.tokens, (shown.tokens + shown.limit) // 2)
         asked[agent.model] += number
         tokens[agent.model] += number * average
-    cost, unpriced = 0.0, list[str]()
-    for model, number in asked.items():
-        try:
-            prices = prices_of(model.partition(":")[2] or model)
-        except ConfigError:
-            unpriced.append(model)
-            continue
-        cost += (tokens[model] * prices.input + number * _ANSWER_TOKENS * prices.output) / _MILLION
-    total = sum(asked.values())
+    models = [forecast_model(model, number, tokens[model]) for model, number in asked.items()]
     return CostForecast(
-        total, sum(tokens.values()), total * _ANSWER_TOKENS, cost, world.rules.caps.cost, tuple(unpriced)
+        sum(model.beats for model in models),
+        sum(model.input_tokens for model in models),
+        sum(model.output_tokens for model in models),
+        sum(model.cost or 0.0 for model in models),
+        world.rules.caps.cost,
+        tuple(model.model for model in models if model.cost is None),
     )
 
 

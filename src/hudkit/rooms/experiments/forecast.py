@@ -1,9 +1,7 @@
 """What an experiment will cost, before it is run: HUDs are measured in a trial that costs nothing, the rest is
-assumed.
+assumed (`cost_forecast`).
 
-The trial plays each variant's world with the improviser. It says how many tokens a HUD has as a world goes on. What
-models answer is not known: `OUTPUT_TOKENS` a beat is what a published run of a hundred agents had (168), rounded up.
-Everything is priced without a cache, so a forecast is rather too high.
+The trial plays each variant's world with the improviser. It says how many tokens a HUD has as a world goes on.
 """
 
 from __future__ import annotations
@@ -14,30 +12,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hudkit.errors import ConfigError
 from hudkit.rooms import world_events as e
+from hudkit.rooms.cost_forecast import OUTPUT_TOKENS, ModelForecast, forecast_model
 from hudkit.rooms.experiments.experiment_file import Experiment, Variant
-from hudkit.rooms.players import IMPROVISER_MODEL, Improviser, PlayerRegistry
+from hudkit.rooms.players import Improviser, PlayerRegistry
 from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
 from hudkit.rooms.world_file import populate_world
 from hudkit.rooms.world_log import WorldLog
-from hudkit.tokens import prices_of
 
-OUTPUT_TOKENS = 170
-"""Tokens of an answer, where nobody has measured them."""
 _TRIAL_BEATS = 100
 """Beats of a trial at most."""
 _MINUTE = 60_000
-
-
-class ModelForecast(msgspec.Struct, frozen=True):
-    """What a model is asked in one run; `cost` in dollars, `None`: its price is not known."""
-
-    model: str
-    beats: int
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
 
 
 class VariantForecast(msgspec.Struct, frozen=True):
@@ -99,11 +84,7 @@ def _variant_forecast(experiment: Experiment, variant: Variant, runs: int) -> Va
     for model, count in sorted(models.items()):
         share = count / max(1, sum(models.values()))
         asked = round(beats * share)
-        tokens = round(asked * sizes)
-        free = scripted or model == IMPROVISER_MODEL
-        output = 0 if free else asked * OUTPUT_TOKENS
-        cost = 0.0 if free else _price(model, tokens, output)
-        models_forecast.append(ModelForecast(model, asked, 0 if free else tokens, output, cost))
+        models_forecast.append(forecast_model(model, asked, asked * sizes, is_free=scripted))
     assert founding.agents
     return VariantForecast(variant.name, runs, beats, tuple(models_forecast))
 
@@ -151,11 +132,3 @@ def _trial(variant: Variant, experiment: Experiment) -> tuple[int, float, Counte
 async def _stop_at(runner: WorldRunner, clock: SimulatedClock, end: int) -> None:
     await clock.sleep(max(0.0, (end - runner.now()) / 1000))
     runner.stop()
-
-
-def _price(model: str, input_tokens: int, output_tokens: int) -> float | None:
-    try:
-        prices = prices_of(model.partition(":")[2] or model)
-    except ConfigError:
-        return None
-    return (input_tokens * prices.input + output_tokens * prices.output) / 1e6

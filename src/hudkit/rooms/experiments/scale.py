@@ -27,13 +27,12 @@ import msgspec
 from hudkit.errors import ConfigError
 from hudkit.log.stores.sqlite_files import DATABASE_SUFFIXES, companion_path
 from hudkit.rooms import world_events as e
-from hudkit.rooms.experiments.forecast import OUTPUT_TOKENS
+from hudkit.rooms.cost_forecast import OUTPUT_TOKENS, forecast_model
 from hudkit.rooms.hud import CachedRenderer
 from hudkit.rooms.players import Improviser, PlayerRegistry
 from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
 from hudkit.rooms.world_file import WorldFile, populate_world
 from hudkit.rooms.world_log import FIRST_SNAPSHOT, SNAPSHOT_GROWTH, WorldLog
-from hudkit.tokens import prices_of
 
 _MINUTE = 60_000
 _NO_SNAPSHOTS = 10**12
@@ -157,14 +156,8 @@ def forecast_scale(sample: ScaleSample, agents: int, minutes: float, model: str 
     # HUDs of the time that the sample has not seen are taken to be full.
     seen = min(1.0, sample.minutes / minutes)
     tokens = beats * (seen * sample.hud_tokens / sample.beats + (1 - seen) * sample.full_hud)
-    output = beats * OUTPUT_TOKENS
-    cost = None
-    if model:
-        try:
-            prices = prices_of(model.partition(":")[2] or model)
-            cost = (tokens * prices.input + output * prices.output) / 1e6
-        except ConfigError:
-            cost = None
+    # Tokens are counted, whoever answers; dollars are those of a model.
+    priced = forecast_model(model, round(beats), tokens) if model else None
     scale = agents / sample.agents
     rows = sample.founding_rows * scale + beats * sample.rows / sample.beats
     size = sample.founding_bytes * scale + beats * sample.bytes / sample.beats
@@ -175,8 +168,8 @@ def forecast_scale(sample: ScaleSample, agents: int, minutes: float, model: str 
         round(rows),
         round(size + _snapshots_size(sample, scale, rows)),
         round(tokens),
-        round(output),
-        cost,
+        round(beats * OUTPUT_TOKENS),
+        None if priced is None else priced.cost,
         sample.seconds / (sample.minutes * 60) * scale,
         round(sample.memory * scale),
     )
