@@ -53,10 +53,10 @@ class Speed(msgspec.Struct):
 def speed(folder: Path, agents: int) -> Speed:
     """Medians over rounds that take turns."""
     CachedRenderer().count("The vocabulary of the tokenizer takes as much for one agent as for a million.")
-    before = _resident()
+    before = resident_bytes()
     bench_world = BenchWorld(folder / f"{agents}.db", agents, Busy(agents))
     bench_world.play(agents + BEATS)  # each agent's first: what is written and counted once
-    memory = (_resident() - before) / agents
+    memory = (resident_bytes() - before) / agents
     loops = {
         name: BareLoop(folder / f"{agents}-{name}.db", bench_world, quick=name == "quick")
         for name in ("bare", "quick")
@@ -74,7 +74,7 @@ def speed(folder: Path, agents: int) -> Speed:
         taken["wall"].append((perf_counter() - wall) / BEATS)
         assert bench_world.runner.metrics().beats - count == len(seen) == BEATS
         bench_world.lively.seen = None
-        documents = [one.document for one in seen]
+        documents = [msgspec.json.decode(one.text) for one in seen]
         stored = [(row, msgspec.json.decode(row[BODY])) for row in bench_world.last_rows(seq)]
         commits = bench_world.commits - commits
         tokens += sum(what.tokens for _, what in bench_world.world_log.events(seq) if isinstance(what, e.BeatBegun))
@@ -194,7 +194,7 @@ def _figures() -> Iterator[Figure]:
         yield Figure("lateness (99 of 100) of 5,000 agents / a second", late, None, note)
 
 
-def _resident() -> int:
+def resident_bytes() -> int:
     """Bytes of memory that this process has."""
     try:
         return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * 4096

@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import sqlite3
+from collections import Counter
 from hashlib import blake2b
 from itertools import cycle
 from pathlib import Path
@@ -105,7 +106,9 @@ class EndingClock(SimulatedClock):
 class BenchWorld:
     """A world of so many agents in a file, and one who plays it."""
 
-    def __init__(self, path: Path, agents: int, clock: Clock, said: int = SAID, quiet: float = 0.0) -> None:
+    def __init__(
+        self, path: Path | str | None, agents: int, clock: Clock, said: int = SAID, quiet: float = 0.0
+    ) -> None:
         self.lively = LivelyPlayer()
         self.path = path
         self.commits = 0
@@ -224,10 +227,11 @@ class BareLoop:
         me = document["self"]["identity"]["id"]
         (body,) = self.db.execute("SELECT body FROM agents WHERE id = ?", (me,)).fetchone()
         self._read(body)
+        news = Counter(message["room_id"] for message in document.get("news", ()))
         for room in document["rooms"]:
             (body,) = self.db.execute("SELECT body FROM rooms WHERE id = ?", (room["id"],)).fetchone()
             self._read(body)
-            newest = (room["id"], len(room["messages"]))
+            newest = (room["id"], len(room["messages"]) + news[room["id"]])
             for (body,) in self.db.execute(
                 "SELECT body FROM messages WHERE room = ? ORDER BY id DESC LIMIT ?", newest
             ):

@@ -24,6 +24,8 @@ _NAME = "json"
 _SHALLOW = 16
 _LEAVES = frozenset((str, int, bool, type(None)))
 _KEYS = frozenset((str,))
+_PLAINEST, _GREATEST = 1e-3, 1e15
+"""Floats between these (and no others) are written alike by `json.dumps` and msgspec."""
 _write = msgspec.json.Encoder().encode
 
 _NOT_PLAIN = re.compile(r"[^\x20-\x7e\n]")
@@ -92,7 +94,7 @@ def _quickly(value: object, indent: int | None) -> str | None:
 
 
 def _is_usual(value: object, levels: int) -> bool:
-    """Return whether a value is texts, integers, lists and objects only, and not deep."""
+    """Return whether a value is texts, numbers without an exponent, lists and objects only, and not deep."""
     kind = type(value)
     if kind is dict:
         inner = value.values()  # type: ignore[attr-defined]
@@ -101,8 +103,8 @@ def _is_usual(value: object, levels: int) -> bool:
     elif kind is list or kind is tuple:
         inner = value
     else:
-        # No floats: `json.dumps` writes some with other digits.
-        return kind in _LEAVES
+        # Floats that need an exponent are written by `json.dumps` in another way.
+        return kind in _LEAVES or (kind is float and _PLAINEST <= abs(value) < _GREATEST)  # type: ignore[arg-type]
     return _LEAVES.issuperset(map(type, inner)) or (levels > 0 and all(_is_usual(item, levels - 1) for item in inner))
 
 
