@@ -27,4 +27,5 @@ async def main(path: str) -> None:
     going.result()
 
 
-asyncio.run(main(sys.argv[1]))
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

@@ -96,11 +96,16 @@ def file_argument(parser: argparse.ArgumentParser, name: str, help: str) -> None
 def play_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of every operation that plays a world to a parser."""
     parser.add_argument("--model", metavar="NAME", help="the model for all agents from now on, as provider:name")
+    quota_arguments(parser)
+    parser.add_argument("--resume", action="store_true", help="resume a paused world")
+    world_argument(parser)
+
+
+def quota_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what each model may be asked for."""
     for name, what in (("requests", "requests"), ("tokens", "tokens (input and output)")):
         words = f"how many {what} each model may use per minute (default: [rooms] of the settings)"
         parser.add_argument(f"--{name}-a-minute", type=at_least_one, default=0, metavar="N", help=words)
-    parser.add_argument("--resume", action="store_true", help="resume a paused world")
-    world_argument(parser)
 
 
 def _log_place(text: str) -> Path | str:

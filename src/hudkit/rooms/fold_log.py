@@ -212,6 +212,7 @@ def _apply_rare_event(world: World, seq: int, now: int, event: e.WorldEvent) -> 
             world.name, world.seed = name, seed
             world.rules, world.prompts = msgspec.convert(rules, WorldRules), dict(prompts)
             world.created_at, world.revision = now, event.revision
+            world.partitions, world.partition = event.partitions, event.partition
         case e.RulesChanged(rules=rules):
             world.rules = msgspec.convert(rules, WorldRules)
             _mark_changed(world, seq, world.agents)
@@ -227,6 +228,13 @@ def _apply_rare_event(world: World, seq: int, now: int, event: e.WorldEvent) -> 
             world.paused = None
         case e.SpeedSet(factor=factor):
             world.speed = factor
+        case e.EventReceived(source=source):
+            world.received = event.number or world.received
+            for place, id in enumerate(event.ids):
+                world.heard.setdefault(source, {})[id] = world.next_message + place
+                world.origins[world.next_message + place] = (source, id)
+        case e.RoomMirrored():
+            _mirror_room(world, event)
         case e.InterventionMade():
             pass  # what it did is in the events behind it
         case _:
@@ -324,9 +332,24 @@ def _add_agent(world: World, seq: int, now: int, event: e.AgentCreated) -> None:
         due=event.first_due,
         changed_seq=seq,
         answers=event.answers,
+        home=event.home if world.partitions and event.home != world.partition else 0,
     )
     world.rooms[event.id] = RoomState(event.id, world.rules.words.wpm)
-    world.next_agent = event.id + 1
+    # Agents of other partitions have numbers that are not given here.
+    world.next_agent = max(world.next_agent, event.id + 1) if world.partitions else event.id + 1
+
+
+def _mirror_room(world: World, event: e.RoomMirrored) -> None:
+    """Take up another partition's room as it is there now."""
+    room = world.rooms.setdefault(event.room, RoomState(event.room, event.wpm))
+    for id in room.members:
+        if id in world.agents and id not in event.members and event.room in world.agents[id].rooms:
+            world.agents[id].rooms.remove(event.room)
+    room.wpm, room.billboard, room.members = event.wpm, event.billboard, list(event.members)
+    for id in event.members:
+        room.joined_after.setdefault(id, world.next_message - 1)
+        if id in world.agents and event.room not in world.agents[id].rooms:
+            world.agents[id].rooms.append(event.room)
 
 
 def _add_recent_action(world: World, agent: AgentState, action: RecentAction) -> None:

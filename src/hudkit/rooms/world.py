@@ -217,6 +217,8 @@ class AgentState(msgspec.Struct):
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
+    home: int = 0
+    """The partition in which it has its beats; 0: this one."""
 
 
 class RoomKey(msgspec.Struct):
@@ -328,3 +330,13 @@ class World(msgspec.Struct):
     """Times at which an agent woke others."""
     holes: bool = False
     """Whether an event was redacted, or of a newer kind: what rests on it is passed over."""
+    partitions: int = 0
+    """In how many partitions the whole world is; 0: it is all here. `partition` is which one this is: 0 is the
+    Architect's, that of the whole."""
+    partition: int = 0
+    received: int = 0
+    """The last entry of this partition's inbox that was taken up."""
+    heard: dict[int, dict[int, int]] = {}
+    """Numbers here of messages that were said in other partitions, by partition and number there."""
+    origins: dict[int, tuple[int, int]] = {}
+    """The same the other way round."""

@@ -59,7 +59,8 @@ class WorldCreated(WorldEvent, frozen=True, tag="world.made"):
     """The first event: the seed of all chance, the rules as plain data (`WorldRules`), and the prompts by name.
 
     `forked_from` and `forked_at` name the world and the event that a fork was taken from. `revision` is `REVISION` as
-    it was when the world was made.
+    it was when the world was made. A world in `partitions` has a log for each of them, with its number in
+    `partition`, and number 0 for what the Architect does; 0 `partitions`: the world is whole.
     """
 
     name: str
@@ -69,6 +70,8 @@ class WorldCreated(WorldEvent, frozen=True, tag="world.made"):
     forked_from: str = ""
     forked_at: int = 0
     revision: int = 1
+    partitions: int = 0
+    partition: int = 0
 
 
 class RulesChanged(WorldEvent, frozen=True, tag="world.rules"):
@@ -121,7 +124,8 @@ class AgentCreated(WorldEvent, frozen=True, tag="agent.made"):
     """A new agent, with the room of the same number.
 
     `background` is a persona's seed or a bot's role. `interval` is in seconds between beats. `by` is who made it (0:
-    the Architect), and `depth` is how many makers stand between it and the Architect.
+    the Architect), and `depth` is how many makers stand between it and the Architect. `home` is the partition in
+    which it has its beats; 0: this one.
     """
 
     id: int
@@ -137,6 +141,7 @@ class AgentCreated(WorldEvent, frozen=True, tag="agent.made"):
     interval: float = 5.0
     first_due: int = 0
     answers: AnswerSettings = PLAYER_SETTINGS
+    home: int = 0
 
 
 class AgentAltered(WorldEvent, frozen=True, tag="agent.altered"):
@@ -438,6 +443,48 @@ class BeatFinished(WorldEvent, frozen=True, tag="beat.done"):
     agent: int
     number: int
     due: int
+
+
+# -- partitions ------------------------------------------------------------------------------------------------
+
+
+class RoomMirrored(WorldEvent, frozen=True, tag="partition.room"):
+    """A room of another partition of which an agent of this one becomes a member: as it is now. What was said there
+    before stays there."""
+
+    room: int
+    wpm: int
+    billboard: str = ""
+    members: tuple[int, ...] = ()
+
+
+class EventRelayed(WorldEvent, frozen=True, tag="partition.sent"):
+    """An event of another partition's log that concerns this one, in the inbox of this one.
+
+    `source` is the partition (0: the Architect), `seq` the event's number there, `event` its plain data. `message`
+    is the message that it refers to: the partition in which that was said, and its number there. `introduced` are
+    agents and rooms that it may need, as events.
+    """
+
+    source: int
+    seq: int
+    event: dict[str, Any]
+    message: tuple[int, int] | None = None
+    introduced: tuple[dict[str, Any], ...] = ()
+
+
+class EventReceived(WorldEvent, frozen=True, tag="partition.received"):
+    """Entry `number` of this partition's inbox was taken up: the next `count` events are what came of it here.
+
+    `source` and `seq` say which event of which partition that was. `ids` are the numbers there of the messages that
+    follow; each partition numbers what it hears for itself.
+    """
+
+    number: int
+    source: int
+    seq: int
+    count: int = 0
+    ids: tuple[int, ...] = ()
 
 
 EVENT_TYPES: dict[str, type[WorldEvent]] = {

@@ -27,19 +27,22 @@ import msgspec
 
 from hudkit.clock import unix_ms, uuid7
 from hudkit.errors import ConfigError, StoreError, StoreMissing, StoreReadOnly
-from hudkit.log import Event, EventDraft, EventLog, Origin, Snapshot
+from hudkit.log import Batch, Event, EventDraft, EventLog, Origin, Snapshot
 from hudkit.log.codec import encode_draft
 from hudkit.log.payloads import EventGap
 from hudkit.log.stores import open_log
 from hudkit.paths import is_server_url, shown_place
 from hudkit.rooms import world_events as e
 from hudkit.rooms.fold_log import apply_event, fold_logged_event
+from hudkit.rooms.partitions.merged_log import MergedLog
+from hudkit.rooms.partitions.relay import ENDS_INTEREST, make_relay, received_events, relay_targets
+from hudkit.rooms.partitions.split_world import check_partitions, inbox_session, partition_session, split_founding
 from hudkit.rooms.prompts import check_prompts, load_prompts
 from hudkit.rooms.world import World, WorldRules
 from hudkit.rooms.world_events import WorldCreated, WorldEvent, decode_world_event
 
-WORLD_SESSION = "world"
-"""The session of a world's events in its log."""
+WORLD_SESSION = partition_session(0)
+"""The session of a world's events in its log; of one in partitions, what the Architect did."""
 
 _FOLDING_VERSION = 3
 """Counts the changes of `fold_log.apply_event`: what was saved by another one is passed over."""
@@ -111,11 +114,23 @@ class Transaction:
         self.origin = origin
         self.timestamp = timestamp
         self.drafts: list[EventDraft] = []
+        self.relays: dict[int, list[EventDraft]] = {}
+        """What other partitions are sent."""
         self.whispers: list[tuple[int, str]] = []
         self._world_log = world_log
 
-    def append(self, event: WorldEvent, *, timestamp: int | None = None, origin: Origin | None = None) -> None:
+    def append(
+        self,
+        event: WorldEvent,
+        *,
+        timestamp: int | None = None,
+        origin: Origin | None = None,
+        is_copy: bool = False,
+    ) -> None:
         """Fold an event in, without the secrets in it; `timestamp` (Unix ms) and `origin` stand in for its own.
+
+        In a world in partitions, others that it concerns are sent it in the same commit, but for a copy of what one
+        of them has sent.
 
         Raises `TypeError` or `ValueError` where a field is not what its type says: the block should let it through.
         """
@@ -126,10 +141,22 @@ class Transaction:
         clean = draft.payload
         assert isinstance(clean, WorldEvent)
         self.drafts.append(draft)
+        targets: set[int] = set()
+        is_relayed = self.world.partitions and not is_copy
+        is_asked_before = isinstance(clean, ENDS_INTEREST)
+        if is_relayed and is_asked_before:
+            targets = relay_targets(self.world, clean)
         # Folded before it is durable, so that the next line of the block sees its effect. Where the append fails, the
         # world is read from the log again.
         apply_event(self.world, self.world.seq + 1, timestamp, clean)
         self._world_log.notify_watchers(clean)
+        if is_relayed:
+            if not is_asked_before:
+                targets = relay_targets(self.world, clean)
+            for target in targets:
+                relay = make_relay(self.world, clean, target)
+                drafts = self.relays.setdefault(target, [])
+                drafts.append(encode_draft(self._world_log.ids(), timestamp, 0, Origin.SYSTEM, relay))
 
     def whisper(self, agent: int, text: str) -> None:
         """Say something to one agent in its next HUD, once, and in no log; see `WorldLog.whispers`."""
@@ -159,9 +186,12 @@ class WorldLog:
         ids: _Ids | None = None,
         secret: Callable[[], str] | None = None,
         every: int = FIRST_SNAPSHOT,
+        session: str = WORLD_SESSION,
     ) -> None:
-        """Use `create`, `open` or `in_memory`. `every`: the events before the first snapshot."""
+        """Use `create`, `open` or `in_memory`. `every`: the events before the first snapshot; `session`: that of a
+        partition, where it is not the whole world."""
         self.log = log
+        self.session = session
         self.clock = clock or unix_ms
         self.ids = ids or uuid7
         self.secret = secret or _random_secret
@@ -174,7 +204,7 @@ class WorldLog:
         self.watchers: list[Callable[[WorldEvent | None], None]] = []
         """Called with each event that is appended here, and with `None` where the world changed in another way: it
         was read again, or another process wrote."""
-        self._snapshots = _WorldSnapshots(log, WORLD_SESSION, every)
+        self._snapshots = _WorldSnapshots(log, session, every)
         self.damaged: list[int] = []
         """Events that were damaged when they were read. The world is folded without them, and without what rests on
         them."""
@@ -236,6 +266,21 @@ class WorldLog:
         return world_log
 
     @classmethod
+    def open_session(
+        cls, path: str | PathLike[str], session: str, *, read_only: bool = False, **environment: Any
+    ) -> WorldLog:
+        """Open one of the sessions that are played by themselves (`played_sessions`), and return its log.
+
+        `environment` is that of `create`. Raises a `StoreError`.
+        """
+        log = open_log(path, read_only=read_only)
+        try:
+            return cls(log, session=session, **environment)
+        except BaseException:
+            log.close()
+            raise
+
+    @classmethod
     def in_memory(cls, *, name: str = "world", **options: Any) -> WorldLog:
         """Return a world that ends with the process; `options` are those of `create`."""
         return cls.create(None, name=name, **options)
@@ -246,7 +291,8 @@ class WorldLog:
     ) -> WorldLog:
         log = open_log(path, read_only=read_only)
         try:
-            return cls(log, **environment)
+            partitions = _partitions_of(log)
+            return cls(MergedLog(log, partitions) if partitions else log, **environment)
         except BaseException:
             log.close()
             raise
@@ -264,13 +310,16 @@ class WorldLog:
             raise ConfigError("a commit of this world is under way", hint="End it before the next one begins")
         self.refresh()
         before = self.world.seq
-        transaction = Transaction(self, origin, self.clock() if timestamp is None else timestamp)
+        timestamp = self.clock() if timestamp is None else timestamp
+        if isinstance(self.log, MergedLog):
+            # Logs are merged by their times: what answers to an event must not seem to be before it.
+            timestamp = max(timestamp, self.world.now)
+        transaction = Transaction(self, origin, timestamp)
         self._in_transaction = True
         try:
             yield transaction
             if transaction.drafts:
-                # `expected` refuses the append where another process wrote since the refresh.
-                self.log.append(WORLD_SESSION, transaction.drafts, expected=before)
+                self._commit(transaction, before)
         except BaseException:
             if transaction.drafts:
                 self._stale = True
@@ -284,6 +333,50 @@ class WorldLog:
             self.whispers.setdefault(agent, []).append(text)
         self._snapshots.save_if_due(self.world)
 
+    def _commit(self, transaction: Transaction, before: int) -> None:
+        # `expected` refuses the append where another process wrote since the refresh.
+        if not transaction.relays:
+            self.log.append(self.session, transaction.drafts, expected=before)
+        else:
+            inboxes = [Batch(inbox_session(number), tuple(drafts)) for number, drafts in transaction.relays.items()]
+            self.log.append_together([Batch(self.session, tuple(transaction.drafts), before), *inboxes])
+        # Those who play what a person changed, and what was sent, look at once; else they do so by themselves soon.
+        heard = [inbox_session(number) for number in transaction.relays]
+        if transaction.origin is Origin.USER:
+            heard.append(self.session)
+        if heard and (notify := getattr(self.log, "notify", None)) is not None:
+            for session in heard:
+                with suppress(StoreError):
+                    notify(session)
+
+    @property
+    def inbox(self) -> str:
+        """Return the session of what other partitions send to this one."""
+        return inbox_session(self.world.partition)
+
+    def receive(self, timestamp: int, limit: int = 64) -> int:
+        """Take up what other partitions sent to this one, `limit` entries at most; return how many that were.
+
+        Raises what `transaction` raises.
+        """
+        world = self.world
+        if not world.partition or self.log.last_seq(self.inbox) <= world.received:
+            return 0
+        with self.transaction(Origin.SYSTEM, timestamp=timestamp) as transaction:
+            entries = self.log.read(self.inbox, after=world.received, upto=world.received + limit)
+            taken_up = 0
+            for entry in entries:
+                taken_up += 1
+                relay = decode_world_event(entry)
+                if not isinstance(relay, e.EventRelayed):
+                    transaction.append(e.EventReceived(entry.seq, 0, 0), is_copy=True)
+                    continue
+                ids, events = received_events(world, relay)
+                received = e.EventReceived(entry.seq, relay.source, relay.seq, len(events), ids)
+                for event in (received, *events):
+                    transaction.append(event, is_copy=True)
+        return taken_up
+
     def take_whispers(self, agent: int, count: int | None = None) -> tuple[str, ...]:
         """Forget the first `count` whispers to an agent, or all of them, and return these."""
         texts = self.whispers.pop(agent, [])
@@ -294,7 +387,7 @@ class WorldLog:
 
     def refresh(self) -> bool:
         """Fold in what other writers appended; return whether there was anything."""
-        last = self.log.last_seq(WORLD_SESSION)
+        last = self.log.last_seq(self.session)
         if self._stale:
             self._reload()
             return True
@@ -315,7 +408,7 @@ class WorldLog:
 
     def check_seq(self, seq: int) -> int:
         """Return `seq`, the number of an event of the log. Raises `ConfigError` outside of it."""
-        last = self.log.last_seq(WORLD_SESSION)
+        last = self.log.last_seq(self.session)
         if not 1 <= seq <= last:
             raise ConfigError(f"the world has no event {seq}", hint=f"Its events go from 1 to {last}")
         return seq
@@ -325,7 +418,7 @@ class WorldLog:
 
         Redacted entries, damaged ones and those of newer versions are left out.
         """
-        for entry in self.log.read(WORLD_SESSION, after=after, upto=upto, past_damage=True):
+        for entry in self.log.read(self.session, after=after, upto=upto, past_damage=True):
             if (event := decode_world_event(entry)) is not None:
                 yield entry, event
 
@@ -350,18 +443,26 @@ class WorldLog:
             copy.close()
             raise
 
-    def found_elsewhere(self, path: str | PathLike[str]) -> WorldLog:
-        """Copy the whole world into a new log at `path`, all of it or nothing, and return that.
+    def found_elsewhere(self, path: str | PathLike[str], partitions: int = 0) -> WorldLog:
+        """Copy the whole world into a new log at `path`, all of it or nothing, and return that; in so many
+        `partitions`, where there are any.
 
-        Raises `ConfigError` where there is a world, a `StoreError`.
+        Raises `ConfigError` where there is a world, or for a number of partitions that cannot be; a `StoreError`.
         """
+        if partitions:
+            check_partitions(partitions, len(self.world.agents))
         log = open_log(path)
         try:
             if log.last_seq(WORLD_SESSION):
                 raise _world_is_there(path)
-            drafts = [EventDraft(entry.id, entry.timestamp, 0, entry.origin, event) for entry, event in self.events()]
+            environment: dict[str, Any] = {"clock": self.clock, "ids": self.ids, "secret": self.secret}
+            history = list(self.events())
+            if partitions:
+                log.append_together(split_founding(history, self.world, partitions))
+                return type(self)(MergedLog(log, partitions), **environment)
+            drafts = [EventDraft(entry.id, entry.timestamp, 0, entry.origin, event) for entry, event in history]
             log.append(WORLD_SESSION, drafts, expected=0)
-            return type(self)(log, clock=self.clock, ids=self.ids, secret=self.secret)
+            return type(self)(log, **environment)
         except BaseException:
             log.close()
             raise
@@ -396,15 +497,17 @@ class WorldLog:
 
         The object stays the same: whoever holds the world goes on seeing it as it is.
         """
-        snapshot = self._snapshots.load(self.log.last_seq(WORLD_SESSION) if upto is None else upto) or World()
+        snapshot = self._snapshots.load(self.log.last_seq(self.session) if upto is None else upto) or World()
         for name in World.__struct_fields__:
             setattr(world, name, getattr(snapshot, name))
         self._fold(world, upto)
 
     def _fold(self, world: World, upto: int | None) -> None:
         """Fold in what the log has after the world's last event."""
-        holes = world.holes
-        for entry in self.log.read(WORLD_SESSION, after=world.seq, upto=upto, past_damage=True):
+        # Merged from partitions, a thing may be done twice that cannot be (one left who was removed): once is enough.
+        is_merged = isinstance(self.log, MergedLog)
+        holes = world.holes or is_merged
+        for entry in self.log.read(self.session, after=world.seq, upto=upto, past_damage=True):
             if isinstance(entry.payload, EventGap) and entry.payload.damaged and entry.seq not in self.damaged:
                 self.damaged.append(entry.seq)
             event = decode_world_event(entry)
@@ -412,7 +515,31 @@ class WorldLog:
                 world.seq, holes = entry.seq, True
             elif not fold_logged_event(world, entry, event, holes=holes):
                 world.seq = entry.seq
-        world.holes = holes
+        world.holes = holes and not is_merged
+
+
+def played_sessions(path: str | PathLike[str]) -> tuple[str, ...]:
+    """Return the sessions of a world that are played by themselves: its partitions, or the whole.
+
+    Raises `ConfigError` where there is no world, and a `StoreError`.
+    """
+    if not _may_have_world(path):
+        raise _no_world(path)
+    log = open_log(path, read_only=True)
+    try:
+        if not log.last_seq(WORLD_SESSION):
+            raise _no_world(path)
+        numbers = range(1, _partitions_of(log) + 1)
+        return tuple(map(partition_session, numbers)) or (WORLD_SESSION,)
+    finally:
+        log.close()
+
+
+def _partitions_of(log: EventLog) -> int:
+    """Return in how many partitions a log has its world; 0: in none, or there is no world."""
+    first = next(iter(log.read(WORLD_SESSION, upto=1, past_damage=True)), None)
+    event = None if first is None else decode_world_event(first)
+    return event.partitions if isinstance(event, WorldCreated) else 0
 
 
 def _may_have_world(path: str | PathLike[str]) -> bool:
@@ -463,7 +590,9 @@ def _fork_history(
     world, page = World(), list[EventDraft]()
     for entry, event in history:
         if isinstance(event, e.WorldCreated):
-            event = msgspec.structs.replace(event, name=new_name or event.name, forked_from=name, forked_at=end)
+            event = msgspec.structs.replace(
+                event, name=new_name or event.name, forked_from=name, forked_at=end, partitions=0
+            )
         # A world of the fork's own is folded beside, only to see what still follows.
         if fold_logged_event(world, entry, event, holes=True, seq=world.seq + 1):
             page.append(EventDraft(entry.id, entry.timestamp, entry.turn, entry.origin, event))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -77,6 +77,19 @@ def replay_log(world_log: WorldLog, progress: Progress | None = None, every: int
     gone += last - world.seq
     world.seq, world.holes = last, bool(gone)
     return ReplayReport(last, beats, same, unseen, tuple(differ), world == world_log.world, gone)
+
+
+def sum_reports(reports: Sequence[ReplayReport]) -> ReplayReport:
+    """Return what the replays of a world's partitions found together; `seq` is a number in its partition's log."""
+    return ReplayReport(
+        sum(report.events for report in reports),
+        sum(report.beats for report in reports),
+        sum(report.same for report in reports),
+        sum(report.unseen for report in reports),
+        tuple(difference for report in reports for difference in report.differ),
+        all(report.state for report in reports),
+        sum(report.gone for report in reports),
+    )
 
 
 def _difference(world: World, beat: BeatBegun, renderer: CachedRenderer) -> str | None:

@@ -35,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
         facts = {"schema": SCHEMA, "written": [str(path) for path in written]}
         print(as_json(facts) if args.json else f"{len(written)} prompts written to {args.write_prompts}")
         return 0
+    if args.partitions > 1 and args.db is None:
+        raise ConfigError("a world in partitions is on a server", hint="Name it with --db postgresql://…")
     if args.recording is not None:
         return _new_from_recording(args)
     founding = read_world_file(args.file) if args.file is not None else island_world()
@@ -42,7 +44,13 @@ def run(args: argparse.Namespace) -> int:
     if args.db and args.name and not is_server_url(args.name):
         founding = msgspec.structs.replace(founding, name=args.name)
     with create_world(
-        path, founding, model=args.model, prompts=args.prompts, seed=args.seed, file=args.file
+        path,
+        founding,
+        model=args.model,
+        prompts=args.prompts,
+        seed=args.seed,
+        file=args.file,
+        partitions=args.partitions if args.partitions > 1 else 0,
     ) as world_log:
         print_created(world_log, path, as_facts=args.json)
         try:
@@ -81,8 +89,9 @@ def create_world(
     prompts: Path | None = None,
     seed: int | None = None,
     file: Path | None = None,
+    partitions: int = 0,
 ) -> WorldLog:
-    """Make the world of a founding in a new file, or on a server, and return its log.
+    """Make the world of a founding in a new file, or on a server (there also in `partitions`), and return its log.
 
     Raises `ConfigError` for a founding that cannot be; there is no file then.
     """
@@ -102,7 +111,7 @@ def create_world(
         populate_world(trial, founding, where)
         check_room(trial.world)
         if isinstance(path, str):  # a file that was begun is removed; on a server, nothing is begun
-            return trial.found_elsewhere(path)
+            return trial.found_elsewhere(path, partitions)
     with removed_unless_finished(path):
         world_log = WorldLog.create(path, name=_name(founding, path), **settings)
         try:
@@ -175,4 +184,8 @@ def print_created(
     print(visible(f"file: {shown_place(path)}, {plural(world.seq, 'event')}"))
     is_named = isinstance(path, Path) and path.parent == worlds_directory()
     meant = path.stem if is_named and isinstance(path, Path) else shown_place(path)
+    if world.partitions:
+        played = f"play it: hudkit rooms worker --db {shlex.quote(meant)}"
+        print(visible(f"{plural(world.partitions, 'partition')}; {played}"))
+        return
     print(visible(f"play it: hudkit rooms serve --world {shlex.quote(meant)}"))

@@ -7,10 +7,10 @@ import argparse
 import msgspec
 
 from hudkit.cli.common import SCHEMA, as_json, progress_bar
-from hudkit.cli.rooms.worlds import plural, reading
+from hudkit.cli.rooms.worlds import partition_logs, plural, reading
 from hudkit.cli.styles import print_lines
 from hudkit.compose import visible
-from hudkit.rooms.world_replay import ReplayReport
+from hudkit.rooms.world_replay import ReplayReport, sum_reports
 from hudkit.rooms.world_replay import replay_log as play_again
 
 SHOWN = 10
@@ -20,7 +20,11 @@ SHOWN = 10
 def run(args: argparse.Namespace) -> int:
     """Carry the command out and return its exit code."""
     with reading(args.world) as world_log, progress_bar() as progress:
-        report = play_again(world_log, progress)
+        if not world_log.world.partitions:
+            report = play_again(world_log, progress)
+        else:
+            # Each agent saw what its partition had heard: HUDs come out the same there.
+            report = sum_reports([play_again(part, progress) for part in partition_logs(args.world)])
     if args.json:
         print(as_json({"schema": SCHEMA, "sound": report.sound, **msgspec.to_builtins(report)}))
     else:

@@ -8,9 +8,9 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,7 +21,7 @@ from hudkit.cli.styles import WORLD_STYLES, print_lines
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.models import RequestSettings
-from hudkit.paths import shown_place
+from hudkit.paths import is_server_url, shown_place
 from hudkit.rooms import FIRST_WORLD
 from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
@@ -35,8 +35,11 @@ from hudkit.rooms.scheduler import ANY_MODEL, Clock, ModelQuota, RealClock, Runn
 from hudkit.rooms.world import World
 from hudkit.rooms.world_export import TranscriptWriter
 from hudkit.rooms.world_file import island_world
-from hudkit.rooms.world_log import WorldLog
+from hudkit.rooms.world_log import WORLD_SESSION, WorldLog
 from hudkit.rooms.world_replay import Progress
+
+if TYPE_CHECKING:
+    from hudkit.rooms.workers import SessionLease
 
 LOOK = 0.2
 """Seconds between two looks at what was said."""
@@ -46,12 +49,13 @@ DEFAULT = 600.0
 
 def run(args: argparse.Namespace) -> int:
     """Carry the command out and return its exit code."""
-    with open_played_world(args) as world_log:
+    with open_played_world(args) as world_log, ExitStack() as stack:
+        check_is_whole(world_log.world)
         if all(agent.retired for agent in world_log.world.agents.values()):
             raise ConfigError("nobody lives in this world", hint="hudkit rooms serve: agents are made on its page")
         if world_log.world.paused is not None:
             raise ConfigError(f"the world is paused ({world_log.world.paused})", hint="--resume lets it go on")
-        world_run = _WorldRun(world_log, args)
+        world_run = _WorldRun(world_log, args, stack.enter_context(shared_leases(args.world)))
         bar = progress_bar() if args.quiet or args.json else nullcontext()
         with bar as progress, world_telemetry(world_log):
             stopped = asyncio.run(world_run.play(progress))
@@ -87,6 +91,25 @@ def open_played_world(args: argparse.Namespace) -> WorldLog:
     if args.resume:
         architect.resume()
     return world_log
+
+
+def check_is_whole(world: World) -> None:
+    """Raise `ConfigError` for a world in partitions: workers play it."""
+    if world.partitions:
+        hint = "hudkit rooms worker --db URL, as many as you like"
+        raise ConfigError(f"this world is in {world.partitions} partitions, and played by workers", hint=hint)
+
+
+@contextmanager
+def shared_leases(place: str | None) -> Iterator[SessionLease | None]:
+    """Yield a lease by which processes that play the same world spare each other's beats; `None` for a file."""
+    if place is None or not is_server_url(place):
+        yield None
+        return
+    from hudkit.rooms.workers import LeaseKeeper  # its packages are an extra
+
+    with LeaseKeeper(place) as keeper:
+        yield keeper.take(WORLD_SESSION, exclusive=False)
 
 
 def _open_or_found(place: Path | str, model: str | None) -> WorldLog:
@@ -168,7 +191,7 @@ def thinkers_text(world_log: WorldLog) -> str:
 class _WorldRun:
     """One run of a world: ends it, prints what is said, and counts."""
 
-    def __init__(self, world_log: WorldLog, args: argparse.Namespace) -> None:
+    def __init__(self, world_log: WorldLog, args: argparse.Namespace, leases: SessionLease | None) -> None:
         world = world_log.world
         self.world_log = world_log
         self.beats: int | None = args.beats
@@ -180,7 +203,8 @@ class _WorldRun:
         if args.script is not None:
             numbers = {agent.name.casefold(): agent.id for agent in world.agents.values()}
             players = script_players(args.script, numbers)
-        self.runner = open_player(place_of(args), world_log, players, clock=clock, quotas=model_quotas(args))
+        options: dict[str, Any] = {"quotas": model_quotas(args), "leases": leases}
+        self.runner = open_player(place_of(args), world_log, players, clock=clock, **options)
         self.began = self.runner.now()
         seconds = args.long if args.long is not None else None if self.beats else DEFAULT
         asked = world if isinstance(self.runner, WorldRunner) else World()  # a recording asks nobody

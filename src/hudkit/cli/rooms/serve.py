@@ -7,6 +7,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from hudkit.cli.rooms.run import (
     open_player,
     place_of,
     played_by,
+    shared_leases,
     world_telemetry,
 )
 from hudkit.cli.rooms.worlds import changed_at, files_of, known, open_world, path_of, picked, plural, worlds_directory
@@ -50,13 +52,16 @@ def run(args: argparse.Namespace) -> int:
     if not 0 <= args.port <= 65535:
         raise ConfigError(f"--port {args.port} is not a port", hint="1 to 65535; 0 for one that is free")
     log_to_stderr()
-    with open_played_world(args) as world_log:
+    with open_played_world(args) as world_log, ExitStack() as stack:
         file = args.token_file or worlds_directory() / TOKEN
         _directory(file)
         token = page_token(file)
         players = open_players(settings=model_settings())
-        runner = open_player(place_of(args), world_log, players, quotas=model_quotas(args))
-        context = PageContext(world_log, player=runner, models=listed_models(), file_name=_file_name(place_of(args)))
+        leases = stack.enter_context(shared_leases(args.world))
+        runner = open_player(place_of(args), world_log, players, quotas=model_quotas(args), leases=leases)
+        # One in partitions is played by workers: here it is looked at, and the Architect takes part.
+        player = None if world_log.world.partitions else runner
+        context = PageContext(world_log, player=player, models=listed_models(), file_name=_file_name(place_of(args)))
         hour = forecast_text(forecast_cost(world_log.world, runner.now(), seconds=_HOUR))
         if hour and context.recorded is None:
             print(visible(f"an hour: {hour}"), file=sys.stderr)

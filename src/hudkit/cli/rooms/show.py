@@ -25,11 +25,15 @@ from hudkit.errors import ConfigError
 from hudkit.paths import shown_place
 from hudkit.rooms.actions.agent_actions import knowledge_tokens
 from hudkit.rooms.hud import CachedRenderer, as_markdown, build_agent_hud
+from hudkit.rooms.partitions.split_world import partition_session
 from hudkit.rooms.world import SILENT_BEATS, AgentState, World
+from hudkit.rooms.world_log import WorldLog
 
 FACTS = ("agent", "composed_at", "format", "tokens", "limit", "digest", "stable", "document", "sections", "omitted")
 """What is said of a HUD besides its text."""
 _JSON_NAMES = {"composed_at": "at"}
+_OF_A_PARTITION = ("partition", "received", "heard", "origins")
+"""What only one partition of a world has to remember."""
 LAST = 8
 """Messages that are shown of a world."""
 
@@ -43,7 +47,14 @@ def run(args: argparse.Namespace) -> int:
         world = world_log.world if args.at is None else world_log.world_at(args.at)
         now = time_of(world) if args.at is None else world.now
         if args.agent is not None:
-            _hud(world, agent_of(world, args.agent), now, args)
+            agent = agent_of(world, args.agent)
+            if agent.home and args.at is None:
+                # It sees what its partition has heard, with the numbers that this has.
+                session = partition_session(agent.home)
+                with WorldLog.open_session(path, session, read_only=True) as part:
+                    _hud(part.world, part.world.agents[agent.id], now, args)
+            else:
+                _hud(world, agent, now, args)
         elif args.json:
             print(as_json({"schema": SCHEMA, "file": shown_place(path), "now": now, **_facts(world)}))
         else:
@@ -75,7 +86,7 @@ def _facts(world: World) -> dict[str, Any]:
     """A world as plain data: everything but messages and prompts; `said` is how many messages there are, with those
     of the system."""
     values: dict[str, Any] = msgspec.to_builtins(world, str_keys=True)
-    left = ("prompts", "messages", "requests", "failures", "locks", "wakes")
+    left = ("prompts", "messages", "requests", "failures", "locks", "wakes", *_OF_A_PARTITION)
     return {name: value for name, value in values.items() if name not in left} | {"said": len(world.messages)}
 
 

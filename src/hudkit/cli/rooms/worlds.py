@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,7 +17,7 @@ from hudkit.errors import ConfigError, SequenceConflict
 from hudkit.paths import data_directory, is_server_url
 from hudkit.rooms.scheduler.clocks import Clock, RealClock, WorldTime
 from hudkit.rooms.world import AgentState, World
-from hudkit.rooms.world_log import WorldLog
+from hudkit.rooms.world_log import WorldLog, played_sessions
 
 TRIES = 20
 """How often to try again where another process wrote first."""
@@ -72,6 +72,14 @@ def picked(name: str | None) -> Path | str:
 def reading(name: str | None) -> WorldLog:
     """Open a world to look at, also while another process plays it, and return its log."""
     return open_world(picked(name), read_only=True)
+
+
+def partition_logs(name: str) -> Iterator[WorldLog]:
+    """Yield the logs of the partitions of a world, each open until the next one is asked for."""
+    path = picked(name)
+    for session in played_sessions(path):
+        with WorldLog.open_session(path, session, read_only=True) as world_log:
+            yield world_log
 
 
 def open_world(path: Path | str, *, read_only: bool = False) -> WorldLog:

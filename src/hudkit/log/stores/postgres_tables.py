@@ -63,10 +63,24 @@ POSTGRES_MIGRATIONS: Sequence[tuple[str, ...]] = (
             UNIQUE (code, session_id, seq)
         )""",
     ),
+    (
+        # who is at work on a session now; `expires` in Unix ms, `items` is what the holder has in hand
+        """CREATE TABLE leases (
+            session_id text COLLATE "C" NOT NULL,
+            holder text COLLATE "C" NOT NULL,
+            exclusive boolean NOT NULL,
+            fence bigint NOT NULL,
+            expires bigint NOT NULL,
+            items bigint[] NOT NULL,
+            PRIMARY KEY (session_id, holder)
+        ) WITH (fillfactor = 50)""",
+        "CREATE UNIQUE INDEX one_holder ON leases (session_id) WHERE exclusive",
+        "CREATE SEQUENCE lease_fences",
+    ),
 )
 """A released step is never edited: databases that have had it exist."""
 
-_TABLES = frozenset({"counters", "damage", "events", "heads", "schema_version", "snapshots"})
+_TABLES = frozenset({"counters", "damage", "events", "heads", "leases", "schema_version", "snapshots"})
 
 _LOCK_OF_MIGRATIONS = 0x4855444B
 """The advisory lock (the letters HUDK) under which one process at a time makes or changes tables."""

@@ -30,6 +30,7 @@ from hudkit.rooms.actions.action import (
 from hudkit.rooms.actions.room_actions import close_request
 from hudkit.rooms.allowances import check_share, parse_share
 from hudkit.rooms.knowledge_tree import MAX_DEPTH, append_at, check_writable, delete_at, knowledge_json, set_at
+from hudkit.rooms.partitions.relay import emptiest_partition, free_agent_number
 from hudkit.rooms.world import World
 from hudkit.tokens import count_tokens
 
@@ -130,7 +131,7 @@ def add_agent(
     together do not beat together. Raises `OperationError` for a name, a background or a model that cannot be.
     """
     world = context.world
-    id = world.next_agent
+    id = free_agent_number(world)
     if kind == "bot" and not name.strip():
         name = f"Bot-{id}"
     tempo = world.rules.tempo
@@ -151,6 +152,7 @@ def add_agent(
             interval=bounded,
             first_due=context.now + int(bounded * 1000 * _seeded_fraction(world, id)),
             answers=answers,
+            home=emptiest_partition(world),
         )
     )
     context.effects.append(e.RoomJoined(id, id, context.actor))

@@ -34,6 +34,12 @@ def _describe_world(event: ev.WorldEvent) -> str | None:
     match event:
         case ev.InterventionMade(number=number, text=text):
             return f"intervention {number} of the experiment: {text}"
+        case ev.RoomMirrored(room=room):
+            return f"room {room} of another partition has a member here"
+        case ev.EventRelayed(source=source):
+            return f"partition {source} tells what concerns this one"
+        case ev.EventReceived(source=source):
+            return f"what partition {source} told is taken up"
         case ev.WorldCreated(name=new_name):
             return f"the world {excerpt(new_name, 40)} begins"
         case ev.RulesChanged():

@@ -24,7 +24,7 @@ agent 7 is due at 100, then woken for 60: the heap has (60, 7) and (100, 7), and
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from types import NoneType
 from typing import Protocol, TypeVar
@@ -50,6 +50,23 @@ class JobClaim(msgspec.Struct, frozen=True):
     job: int
     fence: int
     due: int
+
+
+class BeatLeases(Protocol):
+    """Who lives of the processes that play the same log. It spares beats; what keeps one from being applied twice is
+    the fence."""
+
+    def hold(self, agents: Collection[int]) -> None:
+        """Let others know that the beats of these agents are in the hands of this process; of all others, none is."""
+        ...
+
+    def is_time_to_look(self) -> bool:
+        """Return whether to look for lost beats now: every so often, and not by a world's time."""
+        ...
+
+    def lost(self, begun: Mapping[int, int]) -> frozenset[int]:
+        """Return which of these beats (numbers, by agent) nobody who lives has in hand."""
+        ...
 
 
 Tx_co = TypeVar("Tx_co", covariant=True)
@@ -214,7 +231,7 @@ class HeapScheduler:
 
     def _put(self, job: int, due: int) -> None:
         agent = self._world_log.world.agents[job]
-        if agent.retired or agent.current_beat or job in self._claims or self._due.get(job) == due:
+        if agent.home or agent.retired or agent.current_beat or job in self._claims or self._due.get(job) == due:
             return
         self._due[job] = due
         heapq.heappush(self._heap, (due, job))

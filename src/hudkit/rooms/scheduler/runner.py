@@ -31,7 +31,7 @@ from hudkit.rooms.scheduler.clocks import Clock, RealClock, WorldTime
 from hudkit.rooms.scheduler.heartbeat import SECOND, Beat, BeatFailed, failing_beat, seeded_fraction
 from hudkit.rooms.scheduler.model_queues import ModelQueue, ModelQueues, ModelQuota
 from hudkit.rooms.scheduler.outbox import Outbox
-from hudkit.rooms.scheduler.protocol import HeapScheduler, JobClaim
+from hudkit.rooms.scheduler.protocol import BeatLeases, HeapScheduler, JobClaim
 from hudkit.rooms.world import AgentState, World
 from hudkit.rooms.world_log import Transaction, WorldLog
 
@@ -135,6 +135,11 @@ class _PendingReplies:
     def __len__(self) -> int:
         return len(self._tasks)
 
+    def agents(self) -> set[int]:
+        """Return whose beats are under way here, or answered and not settled yet."""
+        beats = [*self._tasks.values(), *(beat for beat, _ in self.finished)]
+        return {beat.claim.job for beat in beats}
+
     def start(self, call: _PlayerCall) -> asyncio.Task[BeatReply]:
         """Ask a player, and return the task."""
         task = asyncio.create_task(_reply_of(cast(Player, call.beat.player), call.prompt))
@@ -173,6 +178,9 @@ MAX_BEATS_PER_COMMIT = 32
 _MAX_BUSY = 3
 """Commits in a row that found the log locked for as long as the store waits (5 s), after which a runner gives up."""
 
+_LOOK_SECONDS = 0.5
+"""Seconds that a runner rests at most where several processes play: beats may be in nobody's hands."""
+
 _MAX_CONFLICTS = 50
 """Transactions in a row that another writer came before, after which a runner gives up."""
 
@@ -210,8 +218,10 @@ class WorldRunner:
         quotas: Mapping[str, ModelQuota] | None = None,
         renderer: CachedRenderer | None = None,
         group: int = MAX_BEATS_PER_COMMIT,
+        leases: BeatLeases | None = None,
     ) -> None:
-        """`quotas` by model, `*` for all others; `group`: beats that share a transaction at most."""
+        """`quotas` by model, `*` for all others; `group`: beats that share a transaction at most. `leases` say who
+        else plays; without them, what was begun and is not under way here counts as lost at the beginning."""
         self.world_log = world_log
         self.players = players
         self.clock = clock or RealClock()
@@ -221,6 +231,7 @@ class WorldRunner:
         self._queues = ModelQueues(quotas or {})
         self._renderer = renderer or CachedRenderer()
         self._group = group
+        self._leases = leases
         self._collector = _MetricsCollector()
         self._sign = asyncio.Event()
         self._pending = _PendingReplies(self._on_reply)
@@ -234,7 +245,7 @@ class WorldRunner:
         self._busy = 0
         self._took_up = False
         self._stood_still = True
-        self._stopping = False
+        self._stopping = self._finishing = False
         self._last_news = self.now()
         self._beats_with_people = world_log.world.beats
         """The world's beats when the Architect last did something."""
@@ -259,11 +270,20 @@ class WorldRunner:
         self._stopping = True
         self._sign.set()
 
+    def finish(self) -> None:
+        """Let no beat begin any more; `run` returns when those under way are over."""
+        self._finishing = True
+        self._sign.set()
+
+    def look(self) -> None:
+        """Look at once whether another process wrote to the log."""
+        self._sign.set()
+
     async def run(self, *, beats: int | None = None) -> None:
         """Play until `stop`; with `beats`, until so many have begun, and those under way are over.
 
-        Beats that are under way in the log when this begins are lost, and asked for anew. Raises a `StoreError` where
-        the log refuses: what was not recorded has not happened.
+        Beats that are under way in the log and in nobody's hands are lost, and asked for anew. Raises a `StoreError`
+        where the log refuses: what was not recorded has not happened.
         """
         end = None if beats is None else self.world_log.world.beats + beats
         try:
@@ -271,8 +291,11 @@ class WorldRunner:
                 self._take_up()
                 self._settle()
                 limit = self._group if end is None else min(self._group, end - self.world_log.world.beats)
+                limit = 0 if self._finishing else limit
                 if limit <= 0 and not self._pending:
                     break
+                if self._attempt(lambda: self.world_log.receive(self.now())):
+                    continue
                 # Nothing to do: rest. `None` (tried in vain) and `True` (there may be more): go on at once.
                 if self._attempt(lambda limit=limit: self._play(limit)) is False:  # type: ignore[misc]
                     await self._rest(may_begin=limit > 0)
@@ -280,7 +303,7 @@ class WorldRunner:
                     await asyncio.sleep(0)
         finally:
             # It may run again; what comes due meanwhile is then spread instead of caught up with.
-            self._stopping, self._stood_still = False, True
+            self._stopping, self._finishing, self._stood_still = False, False, True
             await self._pending.cancel_all(self._drop)
 
     async def step(self, agent: int | None = None) -> int | None:
@@ -483,8 +506,8 @@ class WorldRunner:
     def _take_up(self) -> None:
         """Where the world stood still: give up beats that were under way, and spread those that were missed."""
         world, now = self.world_log.world, self.now()
-        if not self._took_up:
-            while not self._attempt(self._lose_all):
+        if not self._took_up or (self._leases is not None and self._leases.is_time_to_look()):
+            while not self._attempt(self._lose_unheld):
                 pass
             self._took_up = True
         if world.paused is not None:
@@ -494,9 +517,16 @@ class WorldRunner:
                 pass
             self._stood_still = False
 
-    def _lose_all(self) -> bool:
+    def _lose_unheld(self) -> bool:
+        """Give up the beats that are in nobody's hands; whose hands they are in otherwise, its lease says."""
+        mine = self._pending.agents()
         with self.scheduler.transaction() as transaction:
-            for claim in self.scheduler.begun():
+            claims = [claim for claim in self.scheduler.begun() if claim.job not in mine]
+            if self._leases is not None:
+                self._leases.hold(mine)
+                lost = self._leases.lost({claim.job: claim.fence for claim in claims})
+                claims = [claim for claim in claims if claim.job in lost]
+            for claim in claims:
                 heartbeat.lose_beat(transaction, self.scheduler, claim, self.now(), heartbeat.LOST)
                 self._collector.lost += 1
         return True
@@ -545,7 +575,9 @@ class WorldRunner:
                 if next_due is not None:
                     seconds = min(seconds, self.time.until(next_due))
             seconds = min(seconds, self._queues.wait_seconds(self.clock.monotonic()))
-            if idle := world.rules.caps.idle_seconds:
+            if self._leases is not None:
+                seconds = min(seconds, _LOOK_SECONDS)
+            if (idle := world.rules.caps.idle_seconds) and not world.partitions:
                 seconds = min(seconds, self.time.until(self._last_news + round(idle * SECOND)))
         await self.clock.wait(seconds, self._sign, busy=bool(self._pending))
         self.world_log.refresh()
@@ -554,12 +586,14 @@ class WorldRunner:
         """Return why the world should pause by itself; `None` where it should not."""
         world = self.world_log.world
         caps = world.rules.caps
-        if caps.cost and world.cost >= caps.cost:
-            return f"cost: ${world.cost:.2f} of ${caps.cost:.2f}"
-        if caps.idle_seconds and self.now() - self._last_news >= caps.idle_seconds * 1000:
+        # A partition knows of itself only: it has its part of what all may cost, and silence here says nothing.
+        parts = world.partitions or 1
+        if caps.cost and world.cost >= caps.cost / parts:
+            return f"cost: ${world.cost:.2f} of ${caps.cost / parts:.2f}"
+        if caps.idle_seconds and not world.partitions and self.now() - self._last_news >= caps.idle_seconds * 1000:
             return f"idle: nothing new for {caps.idle_seconds:g} s"
         alone = world.beats - self._beats_with_people
-        if caps.beats_without_people and alone >= caps.beats_without_people:
+        if caps.beats_without_people and alone >= caps.beats_without_people / parts:
             return f"alone: {alone} beats without the Architect"
         return None
 

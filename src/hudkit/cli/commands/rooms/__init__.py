@@ -16,6 +16,7 @@ one that comes with hudkit where there is none. With `--db`, it is in a database
 OPERATIONS: Mapping[str, str] = {
     "new": "create a world: the one that comes with hudkit, or one from a TOML file",
     "run": "play a world for some beats or some time, and sum up",
+    "worker": "play what nobody else plays of a world on a server, together with other workers",
     "serve": "play a world, with a page in the browser to watch it and take part",
     "say": "say something in a room, as the Architect",
     "show": "who and what is there; or what one agent sees, as it sees it",

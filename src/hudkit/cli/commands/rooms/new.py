@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hudkit.cli.options import WORLD_ON_SERVER, file_argument, server_url
+from hudkit.cli.options import WORLD_ON_SERVER, at_least_one, file_argument, server_url
 from hudkit.cli.parsing import CliCommand
 from hudkit.rooms import FIRST_WORLD, IMPROVISER_LABEL, MAX_SEED
 
@@ -13,6 +13,13 @@ from hudkit.rooms import FIRST_WORLD, IMPROVISER_LABEL, MAX_SEED
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help=f"the world's name or file (default: {FIRST_WORLD})")
     parser.add_argument("--db", type=server_url, metavar="URL", help=WORLD_ON_SERVER)
+    parser.add_argument(
+        "--partitions",
+        type=at_least_one,
+        default=0,
+        metavar="N",
+        help="with --db: so many parts that workers play side by side (default: the world is whole)",
+    )
     file_argument(parser, "--file", "a TOML file that says who is there (default: the world that comes with hudkit)")
     file_argument(parser, "--recording", "a recorded run to be shown instead (of `rooms export --format recording`)")
     parser.add_argument(
