@@ -1,0 +1,87 @@
+"""A world of 100,000 agents on one machine: founding it, each agent's first beat, memory, and how late beats are."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+from statistics import median
+from time import perf_counter, process_time
+
+from bench.figures import Figure
+from bench.rooms import resident_bytes
+from bench.rooms_world import BenchWorld, Busy
+from hudkit.rooms import world_events as e
+from hudkit.rooms.hud import CachedRenderer
+from hudkit.rooms.players import PlayerRegistry
+from hudkit.rooms.scheduler import RealClock, WorldRunner
+
+TITLE = "rooms: 100,000 agents in one process"
+
+AGENTS = 100_000
+INTERVAL = 10.0
+"""Seconds between beats."""
+LATE_FOR = 60.0
+"""Seconds, in real time, for which lateness is watched."""
+
+
+def run() -> list[Figure]:
+    """Figures without targets; the limit is what one core plays, beside what so many agents ask for."""
+    scratch = Path(".cache").absolute()
+    scratch.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=scratch) as place:
+        return large(Path(place), AGENTS)
+
+
+def large(folder: Path, agents: int) -> list[Figure]:
+    """Found a world of so many agents, give each its first beat, and watch it on the real clock."""
+    CachedRenderer().count("The vocabulary of the tokenizer takes as much for one agent as for a million.")
+    before, cpu, wall = resident_bytes(), process_time(), perf_counter()
+    bench_world = BenchWorld(folder / "large.db", agents, Busy(agents))
+    founding = process_time() - cpu, perf_counter() - wall
+    founded = (resident_bytes() - before) / agents
+    cpu, wall, seq = process_time(), perf_counter(), bench_world.world_log.world.seq
+    while any(not agent.beats for agent in bench_world.world_log.world.agents.values()):
+        bench_world.play(agents // 10)
+    world = bench_world.world_log.world
+    beats = world.beats
+    first = (process_time() - cpu) / beats, (perf_counter() - wall) / beats
+    memory = (resident_bytes() - before) / agents
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    late = asyncio.run(_watch(bench_world))
+    due, share = agents / INTERVAL, 1 / first[0]
+    limit = (
+        f"{late[0]:,.0f} beats/s, 99 of 100 within {late[2]:.1f} s; {due:,.0f} beats/s are due, a core plays "
+        f"{share:,.0f}: {due / share:.1f} cores, or {share * INTERVAL:,.0f} agents on one"
+    )
+    bench_world.world_log.close()
+    return [
+        Figure(
+            "founding an agent, µs of the processor", 1e6 * founding[0] / agents, None, f"{founding[1]:.0f} s in all"
+        ),
+        Figure(
+            "a first beat, ms of the processor",
+            1e3 * first[0],
+            None,
+            f"{beats:,} beats until each agent had one, {beats * first[1]:.0f} s in all; "
+            f"{(world.seq - seq) / beats:.1f} events a beat; log {size / 1e9:.1f} GB with snapshots",
+        ),
+        Figure("memory of an agent in KiB", memory / 1024, None, f"{founded / 1024:.1f} before its first beat"),
+        Figure(f"seconds late (median) at a beat every {INTERVAL:g} s, after {LATE_FOR:g} s", late[1], None, limit),
+    ]
+
+
+async def _watch(bench_world: BenchWorld) -> tuple[float, float, float]:
+    """Beats a second, and median and 99 of 100 of the lateness of those in the last third, in seconds."""
+    world_log, clock = bench_world.world_log, RealClock()
+    for agent in world_log.world.agents.values():
+        agent.interval = INTERVAL
+    seq = world_log.world.seq
+    runner = WorldRunner(world_log, PlayerRegistry({"lively": bench_world.lively}), clock=clock)
+    playing = asyncio.ensure_future(runner.run())
+    await asyncio.sleep(LATE_FOR)
+    runner.stop()
+    await playing
+    beats = [what for _, what in world_log.events(seq) if isinstance(what, e.BeatBegun)]
+    late = sorted(max(0, what.composed_at - what.due) / 1000 for what in beats[-len(beats) // 3 :])
+    return len(beats) / LATE_FOR, median(late), late[len(late) * 99 // 100]
