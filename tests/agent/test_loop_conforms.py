@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,6 +43,9 @@ class Talking:
     def take_back(self) -> None:
         self._runner.run(self._loop.undo())
 
+    def compact(self) -> None:
+        assert self._runner.run(self._loop.compact())
+
 
 class TestSession(HostConformance):
     host = "session"
@@ -60,7 +64,7 @@ class TestSession(HostConformance):
                 AgentLoop.open(
                     place.project,
                     model,
-                    data=place.folder / "data" / session,
+                    data=self.data(place, session),
                     session=before,
                     options=LoopOptions(
                         plugins=[("hud", hud_plugin(place.log, resume=resume))] if hud else [],
@@ -76,6 +80,10 @@ class TestSession(HostConformance):
             finally:
                 runner.run(loop.close())
                 runner.run(model.close())
+
+    def data(self, place: HostWorkspace, session: str) -> Path:
+        """Where the loop's own data are; conversations side by side do not share them."""
+        return place.folder / "data" / session
 
     def call(self, what: str, **arguments: Any) -> ScriptedCall:
         return ScriptedCall("bash" if what == "run" else what, arguments)

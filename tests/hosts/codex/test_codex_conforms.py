@@ -32,6 +32,9 @@ class Talking:
     def take_back(self) -> None:
         self._server.take_back(self.id)
 
+    def compact(self) -> None:
+        self._server.compact(self.id)
+
 
 class TestCodex(HostConformance):
     host = "codex"

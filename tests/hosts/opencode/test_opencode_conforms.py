@@ -36,6 +36,9 @@ class Talking:
         asked = [one["info"]["id"] for one in self._host.messages(self.id) if one["info"]["role"] == "user"]
         self._host.revert(self.id, asked[-1])
 
+    def compact(self) -> None:
+        assert self._host.summarize(self.id)
+
 
 class TestOpenCode(HostConformance):
     host = "opencode"

@@ -1,0 +1,77 @@
+"""One working day in every host: what the day says is true, everywhere that one can look."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from day_faults import FaultyDay
+from day_hosts import DAY_MARKS, HOSTS, hudkit_variables
+from day_run import DayRun
+from day_script import read_day
+from day_table import write_result
+
+from campaigns import Campaign
+from hudkit.testing.model_server import ScriptedModel
+
+pytestmark = [pytest.mark.slow, pytest.mark.hosts]
+
+PAGES = Path(__file__).resolve().parents[2] / "docs"
+
+FAULTS = Campaign("day", quick=3, full=100)
+"""Seeds of the day with faults, in each host."""
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A short folder, for the socket."""
+    folder = Path(tempfile.mkdtemp(prefix="hk"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_the_day_holds_in_a_host(name: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedModel(marks=DAY_MARKS) as model:
+        project = tmp_path / "project"
+        project.mkdir()
+        day = DayRun(name, home, project, model, read_day())
+        _set(monkeypatch, hudkit_variables(day.place))
+        result = day.run()
+    write_result(result)
+    page = (PAGES / day.suite.page).read_text("utf-8")
+    assert not [words for words in day.suite.missing.values() if words not in " ".join(page.split())], (
+        "the page says so"
+    )
+    print(*(f"{name}: {each.step}: {each.where}: {each.what}" for each in result.differences), sep="\n")
+    assert not result.differences
+
+
+@FAULTS
+@pytest.mark.parametrize("name", HOSTS)
+@pytest.mark.parametrize("number", range(FAULTS.rounds))
+def test_the_day_holds_with_faults(
+    name: str, number: int, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = FAULTS.seed(number)
+    with ScriptedModel(marks=DAY_MARKS) as model:
+        project = tmp_path / "project"
+        project.mkdir()
+        day = FaultyDay(name, home, project, model, read_day(), seed=seed)
+        _set(monkeypatch, {**hudkit_variables(day.place), **day.variables()})
+        own, own_ns = time.time, time.time_ns
+        monkeypatch.setattr(time, "time", lambda: own() + day.offset())
+        monkeypatch.setattr(time, "time_ns", lambda: own_ns() + int(day.offset() * 1e9))
+        result = day.run()
+    print(f"{name}, seed {seed}:", *day.faults, sep="\n")
+    print(*(f"{name}: {each.step}: {each.where}: {each.what}" for each in result.differences), sep="\n")
+    assert not result.differences
+
+
+def _set(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
