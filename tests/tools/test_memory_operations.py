@@ -232,6 +232,18 @@ def test_the_call_of_a_frame_after_a_compaction_reads_the_summaries_also_where_n
     assert "Compactions (1)" in s.tool(router, call) and "first of them" in s.tool(router, call)
 
 
+def test_what_the_index_does_not_know_yet_is_found_in_the_conversation_itself(past, main, tmp_path):
+    """Another process keeps the index, and may be behind, or not have begun."""
+    late = PastSessions(past.transcripts(), tmp_path / "own" / "search.db", eager=False)
+    with Hud.in_memory(past=late) as hud:
+        session = hud.session(main)
+        texts = [(m.id, part.text) for m in past.messages(main) for part in m.parts if isinstance(part, TextPart)]
+        id, text = texts[1]
+        asked = " ".join(re.findall(r"[a-z]{4,}", text)[:3])
+        assert id in [hit["message"] for hit in said(session, "search", query=asked).data["messages"]]
+        assert not reply(session, "memory", {"operation": "search", "query": "qqqzzz"}).ok, "there is no index at all"
+
+
 def test_counts_children_comparison_and_window(session, past, main):
     assert said(session, "summary").data["index"]["messages"] == 250
     (child,) = said(session, "children", session=main).data["sessions"]

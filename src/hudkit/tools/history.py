@@ -27,6 +27,7 @@ from hudkit.tools.transcript_text import (
     SessionArguments,
     TokenRoom,
     Tokens,
+    host_session_id,
     id_cell,
     resolve_session_id,
     short_message_id,
@@ -107,15 +108,21 @@ def _search(session: SessionCore, args: _SearchArguments) -> OperationResult:
             transcripts_of(session)
         return _recorded(session, args)
     own = OperationResult("", {"hits": []}) if filtered or args.syntax else _recorded(session, args)
+    question = _question(session, args)
+    hits: tuple[SearchHit, ...] = ()
+    problem: HudkitError | None = None
     try:
-        hits = session.past.search(_question(session, args))
+        hits = session.past.search(question)
     except OperationError:
         raise
     except HudkitError as error:
+        problem = error
+    hits = hits or _unindexed(session, question)
+    if problem is not None and not hits:
         # Half an answer is better than none, where it says which half.
         if not own.data["hits"]:
-            raise
-        return OperationResult(f"{own.text}\n\nConversations are not searched: {visible(str(error))}", own.data)
+            raise problem
+        return OperationResult(f"{own.text}\n\nConversations are not searched: {visible(str(problem))}", own.data)
     conversations = _messages(hits, args.tokens)
     texts = [own.text] if own.data["hits"] else []
     if session.past.is_behind:
@@ -123,6 +130,18 @@ def _search(session: SessionCore, args: _SearchArguments) -> OperationResult:
     return OperationResult(
         "\n\n".join((*texts, conversations)), {**own.data, "messages": [msgspec.to_builtins(hit) for hit in hits]}
     )
+
+
+def _unindexed(session: SessionCore, question: SearchQuery) -> tuple[SearchHit, ...]:
+    """What the conversation itself has, where the index knows nothing: it may be behind, and what a compaction has
+    just taken away is to be found."""
+    past = session.past
+    if past is None or question.syntax:
+        return ()
+    try:
+        return past.scan(question.filters.session or host_session_id(session), question)
+    except HudkitError:
+        return ()
 
 
 def _question(session: SessionCore, args: _SearchArguments) -> SearchQuery:

@@ -7,10 +7,11 @@ none; one whose transcript cannot be read is named in `problems` and does not ke
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from glob import escape
 from pathlib import Path
@@ -103,6 +104,9 @@ class TranscriptSource(NamedTuple):
     place: Path
     open: Callable[[Path], Transcript]
 
+
+_SCAN_SECONDS = 1.5
+"""Seconds that one session is looked through without an index."""
 
 _READING_SECONDS = 5.0
 """Seconds that a question may read transcripts which are not in the index yet; the next question goes on."""
@@ -225,7 +229,7 @@ class PastSessions:
         """
         own = [source for source in self._sources if not isinstance(source, TranscriptSource)]
         if self._index is None:
-            return _scan(own, question)
+            return _scan(((each, row) for each in own for row in each.sessions()), question)
         if self._eager:
             with suppress(StoreBusy):  # another process reads them just now
                 # The first question reads what all hosts have new: another process may have left it half read.
@@ -235,6 +239,15 @@ class PastSessions:
                 elif own:
                     self._index_writer().update(own)
         return self._index_reader().search(question)
+
+    def scan(self, session_id: str, question: SearchQuery) -> tuple[SearchHit, ...]:
+        """Return the messages of one session that hold all words of a question as they stand, the newest first.
+
+        They are read where the host has them, for a while: an index that somebody else brings up to date may not know
+        yet what was said a moment ago. Raises `TranscriptError`.
+        """
+        transcript, row = self.find(session_id)
+        return _scan([(transcript, row)], question, stop_at=self._clock() + _SCAN_SECONDS, clock=self._clock)
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of sessions, messages and passages in the index."""
@@ -325,7 +338,13 @@ class PastSessions:
 _SNIPPET_CHARACTERS = 200
 
 
-def _scan(transcripts: Sequence[Transcript], question: SearchQuery) -> tuple[SearchHit, ...]:
+def _scan(
+    sessions: Iterable[tuple[Transcript, SessionRow]],
+    question: SearchQuery,
+    *,
+    stop_at: float = math.inf,
+    clock: Callable[[], float] = time.monotonic,
+) -> tuple[SearchHit, ...]:
     """Return the messages that hold all words of a question as they stand, the newest first.
 
     What a search is where nothing may be written: no stems, no ranks, and time in proportion to what was said.
@@ -333,12 +352,13 @@ def _scan(transcripts: Sequence[Transcript], question: SearchQuery) -> tuple[Sea
     asked = parse_query(question.text)
     words = [*(phrase.casefold() for phrase in asked.phrases), *asked.words] or [question.text.casefold()]
     hits: list[SearchHit] = []
-    for transcript in transcripts:
-        for row in transcript.sessions():
-            for message in transcript.messages(row.id):
-                hit = _hit(row, message, words, question.filters)
-                if hit is not None:
-                    hits.append(hit)
+    for transcript, row in sessions:
+        for message in transcript.messages(row.id):
+            hit = _hit(row, message, words, question.filters)
+            if hit is not None:
+                hits.append(hit)
+            if clock() >= stop_at:
+                break
     hits.sort(key=lambda hit: -hit.time)
     if hits and (question.filters.since or question.filters.until):
         newest = hits[0].time
