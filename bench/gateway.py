@@ -116,11 +116,12 @@ def run() -> list[Figure]:
         own = {"HUDKIT_DATA": str(folder), "HUDKIT_DB": str(folder / "hudkit.db"), "HUDKIT_HOOK_PATIENCE": "30"}
         relay = stack.enter_context(_running([*words, "--no-hud"], **own))
         hud = stack.enter_context(_running(words, **own))
-        off, with_hud = _added(bare, relay), _added(bare, hud)
+        off, with_hud = _side_by_side(bare, relay), _side_by_side(bare, hud)
         lost, count = asyncio.run(_streams(relay))
     figures = []
-    for what, (added, spent) in {"only relays": off, "with the HUD, in a growing conversation": with_hud}.items():
-        note = f"median {median(spent):.2f}, p99 {_p99(spent):.1f} ms; {CALLS} calls"
+    for what, (least, most) in {"only relays": off, "with the HUD, in a growing conversation": with_hud}.items():
+        added = [own - bare for bare, own in zip(least, most, strict=True)]
+        note = f"median {median(most):.2f}, p99 {_p99(most):.1f} ms; bare {median(least):.2f}, {_p99(least):.1f} ms"
         figures += [
             Figure(f"added, {what}, p50 / {MOST_P50_MS:g} ms", median(added) / MOST_P50_MS, 1.0, note),
             Figure(f"added, {what}, p99 / {MOST_P99_MS:g} ms", _p99(added) / MOST_P99_MS, 1.0),
@@ -133,19 +134,17 @@ def _p99(times: list[float]) -> float:
     return quantiles(times, n=100)[-1]
 
 
-def _added(bare: str, gateway: str) -> tuple[list[float], list[float]]:
-    """Return what the gateway takes longer for each call than the pass-through for the same, in ms; and what it
-    takes."""
-    added, spent = [], []
+def _side_by_side(bare: str, gateway: str) -> tuple[list[float], list[float]]:
+    """Return what each call takes through the pass-through and through the gateway, in ms."""
+    least, most = [], []
     with _connect(bare) as first, _connect(gateway) as second:
         for number in range(CALLS + 10):
             request = _call(number % 120, f"Fix part {number // 120}.")
-            least = _timed(first, request)
-            most = _timed(second, request)
+            times = _timed(first, request), _timed(second, request)
             if number >= 10:
-                added.append(most - least)
-                spent.append(most)
-    return added, spent
+                least.append(times[0])
+                most.append(times[1])
+    return least, most
 
 
 def _connect(url: str) -> socket.socket:
