@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from google.adk.agents import LlmAgent
+from google.adk.apps.app import App
 from google.adk.models import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
@@ -54,12 +55,12 @@ agent = LlmAgent(name="coder", model=model, instruction="You are a coding agent.
 
 async def main(folder: Path) -> None:
     hud = HudAdkPlugin(folder / "hud.db", project=folder)
-    async with InMemoryRunner(agent, plugins=[hud]) as runner:
+    async with InMemoryRunner(app=App(name="shop", root_agent=agent, plugins=[hud])) as runner:
         await runner.run_debug("Make the uploader retry. Never touch the tests.", session_id="s1", quiet=True)
 
     # A new process, a session of its own, the same task:
     hud = HudAdkPlugin(folder / "hud.db", project=folder, resume="s1")
-    async with InMemoryRunner(agent, plugins=[hud]) as runner:
+    async with InMemoryRunner(app=App(name="shop", root_agent=agent, plugins=[hud])) as runner:
         events = await runner.run_debug("Go on, please.", session_id="s2", quiet=True)
 
     print(model.prompt)

@@ -7,7 +7,7 @@ events have both: each content is looked up among the events by what it says, th
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +22,9 @@ from hudkit.transcripts import FilePart, Message, Part, ReasoningPart, ReportedU
 
 _TEXT_KEYS = ("result", "output", "content")
 """Keys of a result that ADK puts a plain text under, or takes one from."""
+
+_USER = "user"
+"""The author of events that are the person's own words."""
 
 _MEDIA_CHARACTERS = 4_000
 """Characters that an image, a sound or a file is taken for."""
@@ -126,13 +129,20 @@ def _origins(contents: Sequence[types.Content], events: Sequence[Event]) -> list
             reported_usage(event.usage_metadata),
         )
         by_signature[_signature(content)].append(origin)
-    origins: list[_Origin] = []
+    matched: list[_Origin | None] = []
     for content in reversed(contents):
-        signature = _signature(content)
-        candidates = by_signature.get(signature)
-        # What no event says was put in by another plugin; it is known by what it says.
-        origins.append(candidates.pop() if candidates else _Origin(entry_key(signature, str(len(origins)))))
-    return origins[::-1]
+        candidates = by_signature.get(_signature(content))
+        matched.append(candidates.pop() if candidates else None)
+    seen: Counter[str] = Counter()
+    origins = []
+    for content, origin in zip(contents, reversed(matched), strict=True):
+        if origin is None:
+            # Another plugin's, or what another agent said, as ADK retells it: it is known by what it says.
+            signature = _signature(content)
+            seen[signature] += 1
+            origin = _Origin(entry_key(signature, str(seen[signature])))
+        origins.append(origin)
+    return origins
 
 
 def _signature(content: types.Content) -> str:
@@ -154,7 +164,8 @@ def _message(content: types.Content, key: str, origin: _Origin, names: Mapping[s
         part = TextPart(key, texts)
         return Message(key, "", "assistant", origin.created, finish="stop", summary=True, parts=(part,))
     if content.role != "model":
-        return Message(key, "", "user", origin.created, parts=tuple(_said(content, key)))
+        said = _said(content, key, synthetic=origin.author != _USER)
+        return Message(key, "", "user", origin.created, parts=tuple(said))
     parts: list[Part] = []
     for n, block in enumerate(content.parts or ()):
         if block.function_call is not None:
@@ -180,11 +191,11 @@ def _message(content: types.Content, key: str, origin: _Origin, names: Mapping[s
     )
 
 
-def _said(content: types.Content, key: str) -> list[Part]:
+def _said(content: types.Content, key: str, *, synthetic: bool) -> list[Part]:
     parts: list[Part] = []
     for n, block in enumerate(content.parts or ()):
         if block.text:
-            parts.append(TextPart(f"{key}-{n}", block.text))
+            parts.append(TextPart(f"{key}-{n}", block.text, synthetic=synthetic))
         elif block.inline_data is not None:
             parts.append(FilePart(f"{key}-{n}", "", block.inline_data.mime_type or ""))
     return parts
