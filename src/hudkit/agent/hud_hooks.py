@@ -31,12 +31,11 @@ from hudkit.agent.hooks import (
     ToolsRequest,
     on_events,
 )
-from hudkit.agent.plugins import PluginInput
+from hudkit.agent.plugins import PluginClient, PluginInput
 from hudkit.agent.session_transcript import HOST
 from hudkit.agent.telemetry import names
 from hudkit.api import Hud
 from hudkit.context.compaction.request_parts import request_parts
-from hudkit.context.window_budget import WindowBudget
 from hudkit.errors import HudkitError, TranscriptError
 from hudkit.hosts.host_session import COMPACTION_TOOL_NAMES, HostCall, HostMessage, HostSession, last_usage
 from hudkit.hosts.in_process import TOOL_DEFINITIONS, InProcessHud
@@ -97,7 +96,7 @@ class HudPlugin:
             entries=self._host_messages(memory, session_id, output.messages),
             window=self._client.window(),
             model=hook_input.model.rpartition(":")[2],
-            parts=_request_parts(output.messages, memory.system_characters, self._client.window_budget()),
+            parts=_request_parts(output.messages, memory.system_characters, self._client),
             title=row.title if row is not None else "",
             agent=row.agent if row is not None else "",
             history=tuple(memory.entries.values()),
@@ -293,13 +292,14 @@ def _size(message: ChatMessage) -> int:
     return sum(len(part.text) + len(str(part.arguments)) for part in message.parts)
 
 
-def _request_parts(messages: Sequence[ChatMessage], system: int, budget: WindowBudget | None) -> RequestParts:
+def _request_parts(messages: Sequence[ChatMessage], system: int, client: PluginClient) -> RequestParts:
     """Return what the request carries, in characters, and what its parts may have."""
     outputs = ((part.tool, len(part.text)) for message in messages for part in message.parts if part.kind == "tool")
     parts = request_parts(sum(map(_size, messages)), outputs, system or None, None)
+    budget = client.window_budget()
     if budget is None:
         return parts
     ceilings = RequestCeilings(
         budget.usable, budget.system, budget.tools, budget.hud, budget.messages, budget.outputs
     )
-    return replace(parts, ceilings=ceilings)
+    return replace(parts, tools=client.tools_characters(), ceilings=ceilings)

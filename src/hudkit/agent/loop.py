@@ -223,7 +223,7 @@ class AgentLoop:
             loop._compact_from_plugin,
             lambda: run.model.window,
             bus.publish,
-            lambda: run.budget,
+            lambda: (run.budget, run.tools_characters),
         )
         await run.refresh()
         if not settings.summaries and run.budget is None:

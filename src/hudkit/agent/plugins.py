@@ -48,7 +48,7 @@ class PluginClient:
         self._prompt: Callable[[str, str], Coroutine[Any, Any, object]] | None = None
         self._compact: Callable[[str], None] | None = None
         self._window: Callable[[], Window] = lambda: Window(ASSUMED_WINDOW, None, None, "assumed")
-        self._budget: Callable[[], WindowBudget | None] = lambda: None
+        self._budget: Callable[[], tuple[WindowBudget | None, int]] = lambda: (None, 0)
         self._publish: Callable[[AgentEvent], None] = lambda event: None  # noqa: ARG005 (nobody listens yet)
 
     def bind(
@@ -57,7 +57,7 @@ class PluginClient:
         compact: Callable[[str], None],
         window: Callable[[], Window],
         publish: Callable[[AgentEvent], None],
-        budget: Callable[[], WindowBudget | None],
+        budget: Callable[[], tuple[WindowBudget | None, int]],
     ) -> None:
         """Connect the client to the open session; return nothing. The session's own business."""
         self._window, self._publish, self._budget = window, publish, budget
@@ -85,7 +85,11 @@ class PluginClient:
 
     def window_budget(self) -> WindowBudget | None:
         """Return what each part of a request may have; `None` where the open session is compacted, not trimmed."""
-        return self._budget()
+        return self._budget()[0]
+
+    def tools_characters(self) -> int:
+        """Return the characters of the definitions of the open session's tools."""
+        return self._budget()[1]
 
     def prompt(self, session_id: str, text: str) -> None:
         """Queue a prompt for the open session, and return nothing; it is taken up when the turn is over."""

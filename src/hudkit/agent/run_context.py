@@ -487,9 +487,13 @@ class RunContext:
     @property
     def front_tokens(self) -> tuple[int, int]:
         """Return the tokens of the system prompt, and of the definitions of the tools, about."""
-        definitions = sum(len(msgspec.json.encode(spec)) for spec in self.tool_specs)
         prompt = sum(map(len, self.prompt.blocks))
-        return round(prompt * TOKENS_PER_CHARACTER), round(definitions * TOKENS_PER_CHARACTER)
+        return round(prompt * TOKENS_PER_CHARACTER), round(self.tools_characters * TOKENS_PER_CHARACTER)
+
+    @property
+    def tools_characters(self) -> int:
+        """Return the characters of the definitions of the tools."""
+        return sum(len(msgspec.json.encode(spec)) for spec in self.tool_specs)
 
     def now(self) -> int:
         """Return the time in Unix milliseconds."""

@@ -104,7 +104,7 @@ def window_usage(state: HudState, settings: Settings) -> WindowUsage:
         model=model,
         reports=calibration.reports,
         error=calibration.error,
-        budget=_budget(shares, ceilings, last.hud) if ceilings and last else (),
+        budget=_budget(shares, ceilings) if ceilings else (),
     )
 
 
@@ -117,14 +117,14 @@ def budget_lines(usage: WindowUsage) -> Iterator[str]:
         yield f"{name:<{_BUDGET_CELLS}} {row.tokens:>9,} of {row.ceiling:>9,}"
 
 
-def _budget(shares: Sequence[WindowPart], ceilings: RequestCeilings, hud: int) -> tuple[PartBudget, ...]:
+def _budget(shares: Sequence[WindowPart], ceilings: RequestCeilings) -> tuple[PartBudget, ...]:
     """Return what each part has beside what it may have; outputs of tools are counted with the messages, too."""
     tokens = {share.part: share.tokens for share in shares}
     outputs = sum(share.tokens for share in shares if share.part.startswith(_OUTPUT_OF))
     words = tokens.get(_NAMES["words"], 0) + tokens.get(_LAST_ANSWER, 0)
     system, tools, both = (tokens.get(_NAMES[part], 0) for part in ("system", "tools", "untold"))
     front = (
-        (PartBudget(_NAMES["untold"], both, ceilings.system + ceilings.tools),)
+        (PartBudget(_NAMES["untold"], both + system + tools, ceilings.system + ceilings.tools),)
         if both
         else (
             PartBudget(_NAMES["system"], system, ceilings.system),
@@ -133,7 +133,7 @@ def _budget(shares: Sequence[WindowPart], ceilings: RequestCeilings, hud: int) -
     )
     return (
         *front,
-        PartBudget("HUD", hud, ceilings.hud, exact=True),
+        PartBudget("HUD", tokens.get("HUD", 0), ceilings.hud, exact=True),
         PartBudget(_NAMES["words"], words + outputs, ceilings.messages),
         PartBudget("outputs of tools among them", outputs, ceilings.outputs),
         PartBudget("in all", sum(share.tokens for share in shares), ceilings.usable),
