@@ -25,6 +25,7 @@ NAMES = (
     "hosts",
     "rooms_formats",
     "rooms_pacing",
+    "rooms_cache",
     "rooms",
     "rooms_large",
     "retention",

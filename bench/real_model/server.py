@@ -23,7 +23,7 @@ class ModelServer:
     """The server's address, and what is asked of it."""
 
     def __init__(self, address: str) -> None:
-        self._address = address
+        self.address = address
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def prompt(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]] = ()) -> str:
@@ -51,22 +51,27 @@ class ModelServer:
 
     def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         request = urllib.request.Request(
-            self._address + path, json.dumps(body).encode(), {"content-type": "application/json"}
+            self.address + path, json.dumps(body).encode(), {"content-type": "application/json"}
         )
         with self._opener.open(request, timeout=_SECONDS) as answer:
             return dict(json.loads(answer.read()))
 
 
 @contextmanager
-def model_server(weights: Weights, context: int = 8192, threads: int = 1) -> Iterator[ModelServer]:
-    """A server in this process. Where others compute, one thread is faster than two. Raises `Skipped`."""
+def model_server(weights: Weights, context: int = 8192, threads: int = 1, slots: int = 1) -> Iterator[ModelServer]:
+    """A server in this process. Where others compute, one thread is faster than two. Raises `Skipped`.
+
+    `slots` share the `context`; a prompt goes to the one whose last prompt began most like it.
+    """
     try:
         module = import_module("xllamacpp")
     except ImportError:
         raise Skipped("the package xllamacpp is not installed; it is in the dependency group `bench`") from None
     parameters = module.CommonParams()
     parameters.model.path = str(model_file(weights))
-    parameters.n_ctx, parameters.n_parallel, parameters.cache_ram_mib = context, 1, 0
+    parameters.n_ctx, parameters.n_parallel, parameters.cache_ram_mib = context, slots, 0
+    # Below that likeness, a slot that is free is taken: who has one of his own keeps it.
+    parameters.slot_prompt_similarity = 0.8 if slots > 1 else parameters.slot_prompt_similarity
     parameters.verbosity, parameters.warmup, parameters.use_jinja = 0, False, True
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     running = module.Server(parameters)
