@@ -451,7 +451,7 @@ def holds_beyond_now(clause: str) -> str:
         ):
             return "condition"
     if words[0] in VERBS and not _is_noun_first(words):
-        return "order" if _weigh_order(text, words) >= _ENOUGH else ""
+        return "order" if ":" not in words and _weigh_order(text, words) >= _ENOUGH else ""
     return _statement(text, words)
 
 

@@ -58,6 +58,10 @@ from hudkit.ingest.extraction.values import find_values, with_value
 _MAX_STATEMENTS = 12
 """Rules, and decisions, of one message: more is a document that was pasted, not a demand. Then none counts."""
 
+_MAX_SENTENCES = 300
+"""Sentences of one message that are read, half from its beginning and half from its end: more in a message of this
+length are no sentences of a person's."""
+
 _LONG_MESSAGE = 1_500
 """Characters of prose from which on a message explains more than it announces."""
 
@@ -135,7 +139,10 @@ class Extracted(msgspec.Struct, frozen=True):
 
 def extract(message: str, standing: KnownStatements, *, by_agent: bool = False) -> tuple[Extracted, KnownStatements]:
     """Return what a message states, and what stands after it. Pure; `by_agent`: the agent wrote it."""
-    sentences = tuple(_without_label(sentence) for sentence in split_sentences(message))
+    sentences = split_sentences(message)
+    if len(sentences) > _MAX_SENTENCES:
+        sentences = (*sentences[: _MAX_SENTENCES // 2], *sentences[-_MAX_SENTENCES // 2 :])
+    sentences = tuple(_without_label(sentence) for sentence in sentences)
     return _of_agent(sentences, standing) if by_agent else _of_user(sentences, standing)
 
 

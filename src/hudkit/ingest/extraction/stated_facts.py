@@ -178,7 +178,7 @@ def _counts(text: str) -> bool:
 
 
 _AT_A_TIME = re.compile(
-    r"(?i)(?=.*\b\d{1,2}(?::\d\d| ?[ap]m)\b).*\b(?:every|daily|weekly|flight|train|bus|ferry|plane|job|backup|cron|standup|stand-up|check-?in|check-?out|shift|opens?|closes?|lands?|departs?|deadline|cut-?off|office hours)\b"
+    r"(?i)^(?=.*\b\d{1,2}(?::\d\d| ?[ap]m)\b).*\b(?:every|daily|weekly|flight|train|bus|ferry|plane|job|backup|cron|standup|stand-up|check-?in|check-?out|shift|opens?|closes?|lands?|departs?|deadline|cut-?off|office hours)\b"
 )
 """A time that comes again, or that is a pity to miss."""
 _IN_A_MONTH = re.compile(
