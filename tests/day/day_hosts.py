@@ -127,6 +127,10 @@ def _suite(module: str, name: str) -> Any:
 
 
 def _session() -> HostConformance:
+    from hudkit.agent.hooks import points
+
+    hooks: Any = points.HOOKS
+
     class SessionDay(DayHost, _suite("test_loop_conforms", "TestSession")):  # type: ignore[misc]
         title = "session loop"
         page = "agent.md"
@@ -137,6 +141,7 @@ def _session() -> HostConformance:
 
         def data(self, place: HostWorkspace, session: str) -> Path:
             del session
+            hooks.update({name: replace(hook, seconds=120.0) for name, hook in hooks.items()})  # a busy machine
             return place.log.parent
 
         def compact(self, talk: Any, model: ScriptedModel) -> None:
@@ -405,6 +410,15 @@ def _claude_agent_sdk() -> HostConformance:
     return ClaudeAgentSdkDay()
 
 
+def _gateway() -> HostConformance:
+    class GatewayDay(DayHost, _suite("test_gateway_conforms", "TestOpenAIChat")):  # type: ignore[misc]
+        title = "gateway"
+        page = "gateway.md"
+        missing: ClassVar[Mapping[str, str]] = {**_NO_DAEMON, "compact": "the agent cannot ask for a compaction"}
+
+    return GatewayDay()
+
+
 HOSTS: Mapping[str, Callable[[], Any]] = {
     "session": _session,
     "opencode": _opencode,
@@ -415,6 +429,7 @@ HOSTS: Mapping[str, Callable[[], Any]] = {
     "pydantic-ai": _pydantic_ai,
     "openai-agents": _openai_agents,
     "claude-agent-sdk": _claude_agent_sdk,
+    "gateway": _gateway,
 }
 """The hosts in the order in which a task is handed on: the last one's goes to the first."""
 

@@ -22,6 +22,7 @@ from hudkit.transcripts import (
     open_codex,
 )
 from hudkit.transcripts.json_fields import MAX_TEXT
+from hudkit.transcripts.search import PastSessions, SearchQuery
 from jsonl_samples import SESSION, claude_records, codex_records, lines, write_claude, write_codex
 
 HOSTS = {"claude": (write_claude, open_claude), "codex": (write_codex, open_codex)}
@@ -236,3 +237,17 @@ def test_no_json_stops_a_reader(tmp_path_factory, records, host):
     for row in transcript.sessions():
         list(transcript.messages(row.id))
         transcript.todos(row.id)
+
+
+def test_a_question_finds_what_stands_in_an_earlier_file_of_the_session(tmp_path):
+    """Codex goes on in a new file where the person has gone back."""
+    first = write_codex(tmp_path)
+    meta, *_ = codex_records()
+    later = first.with_name(first.name.replace(".jsonl", "_2.jsonl"))
+    later.write_text(lines(meta, *codex_records()[-1:]))
+    os.utime(first, (1, 1))
+    past = PastSessions([open_codex(tmp_path)], tmp_path / "index.db", eager=False)
+    assert "tension was three" not in " ".join(map(text_of, past.messages(SESSION)))
+    (hit,) = past.scan(SESSION, SearchQuery("tension was three"))
+    assert "five now" in hit.snippet
+    assert past.scan(SESSION, SearchQuery("qqqzzz")) == ()

@@ -105,6 +105,7 @@ class JsonlTranscript:
         self._dialect = dialect
         self._known: dict[Path, tuple[tuple[int, ...], SessionRow | None]] = {}
         self._at: dict[str, Path] = {}
+        self._earlier: dict[str, list[Path]] = {}
         self._skipped: dict[tuple[str, str], UnreadableRecord] = {}
 
     @classmethod
@@ -128,10 +129,15 @@ class JsonlTranscript:
     def sessions(self) -> tuple[SessionRow, ...]:
         """Return all sessions, by the time of their first record; a file is read again only where it has changed."""
         newest: dict[str, tuple[SessionRow, Path]] = {}
+        paths: dict[str, list[Path]] = {}
         for path in self._files():
             row = self._row(path)
-            if row is not None and (row.id not in newest or newest[row.id][0].updated < row.updated):
+            if row is None:
+                continue
+            paths.setdefault(row.id, []).append(path)
+            if row.id not in newest or newest[row.id][0].updated < row.updated:
                 newest[row.id] = (row, path)
+        self._earlier = {id: [path for path in paths[id] if path != newest[id][1]] for id in newest}
         self._at = {id: path for id, (_, path) in newest.items()}
         return tuple(sorted((row for row, _ in newest.values()), key=lambda row: (row.created, row.id)))
 
@@ -152,6 +158,12 @@ class JsonlTranscript:
             reached = reached or message.id == after
         if not reached:
             raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its beginning.")
+
+    def earlier_messages(self, session_id: str) -> Iterator[Message]:
+        """Return the messages of a session's earlier files: a host that goes back may go on in a new one."""
+        self.sessions()
+        for path in self._earlier.get(session_id, ()):
+            yield from self._messages(session_id, path)
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:
         """Return the session's todo list as its last record has it."""
