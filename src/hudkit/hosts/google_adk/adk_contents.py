@@ -134,14 +134,15 @@ def _origins(contents: Sequence[types.Content], events: Sequence[Event]) -> list
         candidates = by_signature.get(_signature(content))
         matched.append(candidates.pop() if candidates else None)
     seen: Counter[str] = Counter()
-    origins = []
-    for content, origin in zip(contents, reversed(matched), strict=True):
-        if origin is None:
-            # Another plugin's, or what another agent said, as ADK retells it: it is known by what it says.
-            signature = _signature(content)
-            seen[signature] += 1
-            origin = _Origin(entry_key(signature, str(seen[signature])))
-        origins.append(origin)
+    origins: list[_Origin] = []
+    for content, event_origin in zip(contents, reversed(matched), strict=True):
+        if event_origin is not None:
+            origins.append(event_origin)
+            continue
+        # Another plugin's, or what another agent said, as ADK retells it: it is known by what it says.
+        signature = _signature(content)
+        seen[signature] += 1
+        origins.append(_Origin(entry_key(signature, str(seen[signature]))))
     return origins
 
 
@@ -164,8 +165,8 @@ def _message(content: types.Content, key: str, origin: _Origin, names: Mapping[s
         part = TextPart(key, texts)
         return Message(key, "", "assistant", origin.created, finish="stop", summary=True, parts=(part,))
     if content.role != "model":
-        said = _said(content, key, synthetic=origin.author != _USER)
-        return Message(key, "", "user", origin.created, parts=tuple(said))
+        user_parts = _said(content, key, synthetic=origin.author != _USER)
+        return Message(key, "", "user", origin.created, parts=tuple(user_parts))
     parts: list[Part] = []
     for n, block in enumerate(content.parts or ()):
         if block.function_call is not None:
