@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -396,6 +397,18 @@ def test_serve_shows_a_living_world_offline(tmp_path: Path) -> None:
                 time.sleep(0.25)
             page = opener.open(address).read().decode()
             assert len(said) >= 3 and "Maren" in page and "Weatherglass" in page
+            csrf = re.findall(r'name="csrf" value="([^"]+)"', page)[0]
+
+            def send(action: str, **fields: str) -> str:
+                form = urllib.parse.urlencode({"csrf": csrf, "look": "", **fields})
+                return opener.open(f"{address}do/{action}", form.encode()).read().decode()
+
+            forked = send("fork", name="other", seq="40")
+            assert "<h1>other</h1>" in forked and (path.parent / "other.db").exists()
+            assert "is not a name for a world" in send("fork", name="../other", seq="40")
+            assert "there is a file" in send("fork", name="other", seq="40")
+            assert "<h1>island</h1>" in send("open", world="island")
+            assert "other" in opener.open(f"{address}worlds").read().decode()
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(30)
