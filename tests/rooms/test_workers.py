@@ -284,7 +284,7 @@ def rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 def test_a_world_in_partitions_is_founded_played_shown_and_replayed_by_commands(rooms: Run, postgres: Server) -> None:
     url = postgres.new_log()
     code, out, _ = rooms("new", "harbour", "--db", url, "--partitions", 2)
-    assert code == 0 and "2 partitions; play it: hudkit rooms worker --db" in out
+    assert code == 0 and "2 partitions: `rooms worker` with the same --db plays it" in out
     assert rooms("new", "x", "--partitions", 2)[0] == 2, "in a file there are none"
     assert rooms("new", "--db", postgres.new_log(), "--partitions", 6)[0] == 2, "five agents"
     assert rooms("run", "--db", url)[0] == 2, "workers play it"

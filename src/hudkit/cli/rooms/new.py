@@ -185,7 +185,7 @@ def print_created(
     is_named = isinstance(path, Path) and path.parent == worlds_directory()
     meant = path.stem if is_named and isinstance(path, Path) else shown_place(path)
     if world.partitions:
-        played = f"play it: hudkit rooms worker --db {shlex.quote(meant)}"
-        print(visible(f"{plural(world.partitions, 'partition')}; {played}"))
+        played = "`rooms worker` with the same --db plays it, in as many processes as you like"
+        print(visible(f"{plural(world.partitions, 'partition')}: {played}"))
         return
     print(visible(f"play it: hudkit rooms serve --world {shlex.quote(meant)}"))

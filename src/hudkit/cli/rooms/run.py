@@ -96,7 +96,7 @@ def open_played_world(args: argparse.Namespace) -> WorldLog:
 def check_is_whole(world: World) -> None:
     """Raise `ConfigError` for a world in partitions: workers play it."""
     if world.partitions:
-        hint = "hudkit rooms worker --db URL, as many as you like"
+        hint = "`rooms worker` with the same --db plays it, in as many processes as you like"
         raise ConfigError(f"this world is in {world.partitions} partitions, and played by workers", hint=hint)
 
 

@@ -167,7 +167,7 @@ def _copy(
         case _:
             raise ConfigError(
                 f"a world in which {type(event).__name__} has happened cannot be founded in partitions",
-                hint="Found a new one: hudkit rooms new --partitions",
+                hint="Found a new one, with --partitions",
             )
 
 
