@@ -154,6 +154,7 @@ PARTS: tuple[tuple[Iterable[str], dict[str, str], dict[str, str]], ...] = (
             "clock": "an object of a program",
             "renderer": "an object of a program",
             "group": "beats that share a transaction: measured, no matter of taste",
+            "leases": "an object of a program; on a server there always is one",
         },
     ),
     (
