@@ -518,6 +518,7 @@ def test_without_a_hud_a_call_in_chunks_passes_as_it_came(tmp_path: Path) -> Non
         assert provider.requests == [call]
     assert [row.hud for row in calls.book.receipts()] == [False]
     calls.close()
+    calls.book.close()
 
 
 # -- failing open ----------------------------------------------------------------------------------------------
@@ -626,7 +627,8 @@ def test_receipts_have_the_providers_own_figures(tmp_path: Path) -> None:
 
 def test_half_of_the_conversations_can_go_without_the_hud(tmp_path: Path) -> None:
     book = ConversationBook(None, half=True)
-    calls = HudCalls(InProcessHud(tmp_path / "hudkit.db", host=HOST, project=tmp_path), book, window=WINDOW)
+    attached = InProcessHud(tmp_path / "hudkit.db", host=HOST, project=tmp_path)
+    calls = HudCalls(attached, book, window=WINDOW)
     answer = as_stream(answer_of("/v1/messages", []))
     with RawProvider(lambda _: answer) as provider, GatewayThread(provider.url, calls) as running:
         setup = Setup(tmp_path, provider, calls, book, running.url)
@@ -636,3 +638,5 @@ def test_half_of_the_conversations_can_go_without_the_hud(tmp_path: Path) -> Non
             setup.send("/v1/messages", body)
     assert sorted(row.hud for row in book.receipts()) == [False, False, True, True]
     calls.close()
+    attached.close()
+    book.close()

@@ -143,7 +143,7 @@ class AnswerReader(ABC):
         say."""
 
 
-class AnthropicAnswer(AnswerReader):
+class _AnthropicAnswer(AnswerReader):
     """The answer to a call of Anthropic's messages."""
 
     def __init__(self, own: frozenset[str]) -> None:
@@ -268,7 +268,7 @@ class AnthropicAnswer(AnswerReader):
         return _named(delta) + _named({"type": "message_stop"})
 
 
-class ChatAnswer(AnswerReader):
+class _ChatAnswer(AnswerReader):
     """The answer to a call of OpenAI's chat completions."""
 
     def __init__(self, own: frozenset[str]) -> None:
@@ -406,7 +406,7 @@ class ChatAnswer(AnswerReader):
         return _sse({**self._envelope, "choices": [choice]}) + b"data: [DONE]\n\n"
 
 
-class ResponsesAnswer(AnswerReader):
+class _ResponsesAnswer(AnswerReader):
     """The answer to a call of OpenAI's responses."""
 
     def __init__(self, own: frozenset[str]) -> None:
@@ -511,9 +511,9 @@ class ResponsesAnswer(AnswerReader):
 
 
 READERS: Mapping[str, type[AnswerReader]] = {
-    "anthropic": AnthropicAnswer,
-    "openai": ChatAnswer,
-    "responses": ResponsesAnswer,
+    "anthropic": _AnthropicAnswer,
+    "openai": _ChatAnswer,
+    "responses": _ResponsesAnswer,
 }
 """The readers, by shape."""
 

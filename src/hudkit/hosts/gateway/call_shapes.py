@@ -78,7 +78,7 @@ class WireCall(NamedTuple):
     text: str
 
 
-class WireResult(NamedTuple):
+class _WireResult(NamedTuple):
     """The result of a call; `plain`: nothing but text."""
 
     id: str
@@ -87,7 +87,7 @@ class WireResult(NamedTuple):
     plain: bool = True
 
 
-class WireItem(NamedTuple):
+class _WireItem(NamedTuple):
     """One message or item of a call, the same for all shapes."""
 
     role: str
@@ -95,13 +95,13 @@ class WireItem(NamedTuple):
     texts: tuple[str, ...] = ()
     reasoning: str = ""
     calls: tuple[WireCall, ...] = ()
-    results: tuple[WireResult, ...] = ()
+    results: tuple[_WireResult, ...] = ()
     others: tuple[Any, ...] = ()
     """Parts that are no text, as values."""
     size: int = 0
 
 
-class EntryPlace(NamedTuple):
+class _EntryPlace(NamedTuple):
     """A message as it is ingested, and the last of the items that it was read from."""
 
     entry: HostMessage
@@ -142,7 +142,7 @@ class _Recent(Generic[V]):
 
 
 _MAX_RECENT = 48 * 1024 * 1024
-_READ: _Recent[WireItem] = _Recent(_MAX_RECENT)
+_READ: _Recent[_WireItem] = _Recent(_MAX_RECENT)
 _ENTRIES: _Recent[HostMessage] = _Recent(_MAX_RECENT)
 
 
@@ -172,7 +172,7 @@ class ProviderCall(ABC):
         except (KeyError, TypeError, AttributeError, ValueError):
             raise BodyUnknown from None
 
-    def _read_item(self, span: Span) -> WireItem:
+    def _read_item(self, span: Span) -> _WireItem:
         """Return an item; one that was read before is not read again: most of a call was in the last one."""
         raw = self.body[span.start : span.end]
         key = (self.shape, blake2b(raw, digest_size=16).digest())
@@ -251,7 +251,7 @@ class ProviderCall(ABC):
     # -- what it says ------------------------------------------------------------------------------------------
 
     @cached_property
-    def entries(self) -> list[EntryPlace]:
+    def entries(self) -> list[_EntryPlace]:
         """Return the messages up to the last one that is the client's: an answer that is begun is left out."""
         seen: Counter[str] = Counter()
         out = []
@@ -267,7 +267,7 @@ class ProviderCall(ABC):
                 entry = self._said(key, items[0]) if kind == "said" else self._response(key, items)
                 # The items stay with it, so that none other can have their places in memory.
                 _ENTRIES.put(known_by, entry, entry.size, items)
-            out.append(EntryPlace(entry, members[-1]))
+            out.append(_EntryPlace(entry, members[-1]))
         while out and out[-1].entry.role == "assistant":
             out.pop()
         return out
@@ -296,7 +296,7 @@ class ProviderCall(ABC):
         if response:
             yield "response", response
 
-    def _said(self, key: str, item: WireItem) -> HostMessage:
+    def _said(self, key: str, item: _WireItem) -> HostMessage:
         if any(text.startswith(_SUMMARY_BEGINS) for text in item.texts):
             texts = tuple(TextPart(f"{key}:{n}", text) for n, text in enumerate(item.texts))
             summary = Message(key, "", "assistant", finish="stop", summary=True, parts=texts)
@@ -307,7 +307,7 @@ class ProviderCall(ABC):
         )
         return HostMessage(key, Message(key, "", "user", parts=parts), "user", item.size)
 
-    def _response(self, key: str, items: Sequence[WireItem]) -> HostMessage:
+    def _response(self, key: str, items: Sequence[_WireItem]) -> HostMessage:
         results = {result.id: result for item in items for result in item.results}
         calls = [call for item in items for call in item.calls]
         parts: list[Part] = []
@@ -322,7 +322,7 @@ class ProviderCall(ABC):
         size = sum(item.size for item in items)
         return HostMessage(key, message, "tool" if items[-1].results else "assistant", size, media)
 
-    def _tool_part(self, id: str, call: WireCall, result: WireResult | None) -> ToolPart:
+    def _tool_part(self, id: str, call: WireCall, result: _WireResult | None) -> ToolPart:
         if result is None:
             return ToolPart(id, call.name, call.id, "running", call.arguments)
         failed = result.failed
@@ -363,7 +363,7 @@ class ProviderCall(ABC):
         return spliced(self.body, splices)
 
     @abstractmethod
-    def _item(self, value: Json) -> WireItem: ...
+    def _item(self, value: Json) -> _WireItem: ...
 
     @abstractmethod
     def _base_splices(self, base: str) -> list[Splice]: ...
@@ -410,7 +410,7 @@ class ProviderCall(ABC):
         return (None, b"") if span is None else (span, self.body[span.start : span.start + 1])
 
 
-class AnthropicCall(ProviderCall):
+class _AnthropicCall(ProviderCall):
     """Messages of Anthropic."""
 
     shape = "anthropic"
@@ -420,7 +420,7 @@ class AnthropicCall(ProviderCall):
         """Return the texts of the system prompt."""
         return tuple(_texts(self.field("system")))
 
-    def _item(self, value: Json) -> WireItem:
+    def _item(self, value: Json) -> _WireItem:
         content = value.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
         kinds: dict[str, list[Json]] = {}
@@ -431,7 +431,7 @@ class AnthropicCall(ProviderCall):
         own_texts = [block["text"] for block in kinds.pop("text", ())]
         thoughts = [str(block.get("thinking", "")) for block in kinds.pop("thinking", ())]
         others = [block for kind in kinds.values() for block in kind]
-        return _sized(WireItem(
+        return _sized(_WireItem(
             str(value["role"]), tuple(own_texts), "\n".join(thoughts), tuple(calls), tuple(results), tuple(others)
         ))  # fmt: skip
 
@@ -487,7 +487,7 @@ class AnthropicCall(ProviderCall):
         ]
 
 
-class ChatCall(ProviderCall):
+class _ChatCall(ProviderCall):
     """Chat completions of OpenAI, and of all that speak like it."""
 
     shape = "openai"
@@ -497,13 +497,13 @@ class ChatCall(ProviderCall):
         """Return the texts of the system prompt."""
         return tuple(text for item in self.items if item.role == "system" for text in item.texts)
 
-    def _item(self, value: Json) -> WireItem:
+    def _item(self, value: Json) -> _WireItem:
         role = str(value["role"])
         content = value.get("content")
         texts, others = tuple(filter(None, _texts(content))), tuple(_others(content))
         if role in ("tool", "function"):
             id = str(value.get("tool_call_id") or value.get("name") or "")
-            return _sized(WireItem("user", results=(WireResult(id, "\n".join(texts), plain=not others),)))
+            return _sized(_WireItem("user", results=(_WireResult(id, "\n".join(texts), plain=not others),)))
         if role == "assistant":
             calls = tuple(
                 _wire_call(call.get("id", ""), call["function"]["name"], call["function"].get("arguments"))
@@ -511,9 +511,9 @@ class ChatCall(ProviderCall):
                 if "function" in call
             )
             reasoning = str(value.get("reasoning_content") or value.get("reasoning") or "")
-            return _sized(WireItem(role, texts, reasoning, calls, others=others))
+            return _sized(_WireItem(role, texts, reasoning, calls, others=others))
         role = "system" if role in ("system", "developer") else "user"
-        return _sized(WireItem(role, texts, others=others))
+        return _sized(_WireItem(role, texts, others=others))
 
     def _base_splices(self, base: str) -> list[Splice]:
         leading = _leading_systems(self.items)
@@ -546,7 +546,7 @@ class ChatCall(ProviderCall):
         return [*map(encoded, raw_response), *map(encoded, results)]
 
 
-class ResponsesCall(ProviderCall):
+class _ResponsesCall(ProviderCall):
     """Responses of OpenAI, with the whole conversation in each call."""
 
     shape = "responses"
@@ -560,7 +560,7 @@ class ResponsesCall(ProviderCall):
             text = read_value(body, self._place)
             if not isinstance(text, str):
                 raise BodyUnknown
-            self.items = [_sized(WireItem("user", (text,)))]
+            self.items = [_sized(_WireItem("user", (text,)))]
 
     @property
     def why_untouched(self) -> str:
@@ -592,31 +592,31 @@ class ResponsesCall(ProviderCall):
         own = (instructions,) if isinstance(instructions, str) and instructions else ()
         return (*own, *(text for item in self.items if item.role == "system" for text in item.texts))
 
-    def _item(self, value: Json) -> WireItem:
+    def _item(self, value: Json) -> _WireItem:
         kind = str(value.get("type", "message"))
         if kind == "message":
             role = str(value["role"])
             role = "system" if role in ("system", "developer") else role
             content = value.get("content")
-            return _sized(WireItem(role, tuple(_texts(content)), others=tuple(_others(content))))
+            return _sized(_WireItem(role, tuple(_texts(content)), others=tuple(_others(content))))
         if kind in self._CALLS:
             call = _wire_call(value.get("call_id", ""), value["name"], value.get(self._CALLS[kind]))
-            return _sized(WireItem("assistant", calls=(call,)))
+            return _sized(_WireItem("assistant", calls=(call,)))
         if kind == "local_shell_call":
             action = value.get("action") or {}
             arguments = {"command": action.get("command"), "workdir": action.get("working_directory")}
-            return _sized(WireItem("assistant", calls=(WireCall(str(value.get("call_id", "")), "local_shell",
+            return _sized(_WireItem("assistant", calls=(WireCall(str(value.get("call_id", "")), "local_shell",
                                                                  arguments, str(action)),)))  # fmt: skip
         if kind.endswith("_output"):
             output = value.get("output")
             others = list(_others(output))
-            result = WireResult(str(value.get("call_id", "")), "\n".join(_texts(output)), plain=not others)
-            return _sized(WireItem("user", results=(result,)))
+            result = _WireResult(str(value.get("call_id", "")), "\n".join(_texts(output)), plain=not others)
+            return _sized(_WireItem("user", results=(result,)))
         if kind == "reasoning":
-            return _sized(WireItem("assistant", reasoning="\n".join(_texts(value.get("summary")))))
+            return _sized(_WireItem("assistant", reasoning="\n".join(_texts(value.get("summary")))))
         if kind == "additional_tools":
-            return WireItem("system", others=(value,))
-        return _sized(WireItem("assistant", others=(value,)))
+            return _WireItem("system", others=(value,))
+        return _sized(_WireItem("assistant", others=(value,)))
 
     def _base_splices(self, base: str) -> list[Splice]:
         span = self._fields.get("instructions")
@@ -677,9 +677,9 @@ class ResponsesCall(ProviderCall):
 
 
 SHAPES: Mapping[str, type[ProviderCall]] = {
-    "/chat/completions": ChatCall,
-    "/responses": ResponsesCall,
-    "/messages": AnthropicCall,
+    "/chat/completions": _ChatCall,
+    "/responses": _ResponsesCall,
+    "/messages": _AnthropicCall,
 }
 """The shapes, by how the path of a call ends."""
 
@@ -716,10 +716,10 @@ def _arguments(arguments: object) -> Json:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def _anthropic_result(block: Json) -> WireResult:
+def _anthropic_result(block: Json) -> _WireResult:
     content = block.get("content")
     plain = not list(_others(content))
-    return WireResult(
+    return _WireResult(
         str(block.get("tool_use_id", "")), "\n".join(_texts(content)), block.get("is_error") is True, plain
     )
 
@@ -741,14 +741,14 @@ def _others(content: object) -> Iterator[Any]:
             yield part
 
 
-def _sized(item: WireItem) -> WireItem:
+def _sized(item: _WireItem) -> _WireItem:
     """Return an item with its characters as far as a model reads them."""
     size = sum(map(len, item.texts)) + sum(len(call.name) + len(call.text) for call in item.calls)
     size += sum(len(result.text) for result in item.results) + len(item.others) * _MEDIA_CHARS
     return item._replace(size=size)
 
 
-def _identity(kind: str, items: Sequence[WireItem]) -> list[str]:
+def _identity(kind: str, items: Sequence[_WireItem]) -> list[str]:
     """Return what a message is known by: its calls, else what it says. Marks for the cache are no part of it."""
     calls = [f"{call.id} {call.name} {call.text}" for item in items for call in item.calls]
     if kind == "response" and calls:
@@ -768,7 +768,7 @@ def _is_synthetic(text: str) -> bool:
     return text.lstrip().startswith(_HOSTS_TEXTS) or is_hosts_text(text)
 
 
-def _leading_systems(items: Sequence[WireItem]) -> int:
+def _leading_systems(items: Sequence[_WireItem]) -> int:
     """Return how many messages of the system stand before all others."""
     return next((n for n, item in enumerate(items) if item.role != "system"), len(items))
 
@@ -781,6 +781,6 @@ def _input_message(role: str, texts: Sequence[str]) -> Json:
     return {"type": "message", "role": role, "content": [_input_text(text) for text in texts]}
 
 
-def dated(place: EntryPlace, created: int) -> HostMessage:
+def dated(place: _EntryPlace, created: int) -> HostMessage:
     """Return an entry with the time at which it was first seen, in Unix ms."""
     return place.entry._replace(message=replace(place.entry.message, created=created))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import RLock
@@ -45,6 +46,8 @@ create table if not exists calls(
 
 _HELD = 1_000
 """Conversations that are known again; an older one begins anew."""
+
+_BUSY_MS = 50
 
 _FEW = 200
 """Conversations that a call is compared with, message by message, where it begins as none of them ended."""
@@ -110,8 +113,11 @@ class ConversationBook:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             path.touch(0o600)
-        self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=0.02, isolation_level=None)
+        self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=5, isolation_level=None)
         self._db.executescript(f"pragma journal_mode=wal; pragma synchronous=normal; {_SCHEMA}")
+        # From now on somebody waits: what another process is in the way of is written with what comes next.
+        self._db.execute(f"pragma busy_timeout={_BUSY_MS}")
+        self._unwritten: deque[tuple[str, Sequence[object]]] = deque(maxlen=_HELD)
         self._version = -1
         self._all: dict[str, Conversation] = {}
         self._by_last: dict[str, list[str]] = {}
@@ -120,8 +126,10 @@ class ConversationBook:
         self._begun = 0
 
     def close(self) -> None:
-        """Close the database."""
+        """Write what is left, and close the database."""
         with self._lock:
+            self._db.execute("pragma busy_timeout=5000")
+            self._flush()
             self._db.close()
 
     def all(self) -> list[Conversation]:
@@ -193,6 +201,7 @@ class ConversationBook:
         """Return what was exchanged in a session, by the key of the message that it stands behind."""
         with self._lock:
             if session not in self._rounds:
+                self._flush()
                 rows = self._db.execute(
                     "select behind, items from rounds where session = ? order by behind, place", (session,)
                 )
@@ -216,7 +225,7 @@ class ConversationBook:
     def add_call(
         self, session: str, model: str, now: int, costs: Sequence[CallCost], *, hud: bool, own: CallCost
     ) -> None:
-        """Note what the rounds of a call cost, and of these requests what was the HUD's. Raises `sqlite3.Error`.
+        """Note what the rounds of a call cost, and of these requests what was the HUD's.
 
         A further round is the HUD's altogether: without it the model would not have been asked.
         """
@@ -226,7 +235,7 @@ class ConversationBook:
         paid = sum(_weight(cost, policy) for cost in costs)
         ours = (_weight(own, policy) if costs else 0.0) + sum(_weight(cost, policy) for cost in costs[1:])
         with self._lock:
-            self._db.execute(
+            self._write(
                 "insert into calls(time, session, model, hud, rounds, known, cached, written, fresh, output, paid,"
                 " own) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (now, session, model, hud, len(costs), bool(costs), *spent, paid, min(ours, paid)),
@@ -235,6 +244,7 @@ class ConversationBook:
     def receipts(self) -> list[ReceiptRow]:
         """Return what each conversation cost, the newest last."""
         with self._lock:
+            self._flush()
             rows = self._db.execute(
                 "select session, max(hud), count(*), sum(known), sum(cached), sum(written), sum(fresh), sum(output),"
                 " sum(paid), sum(own) from calls group by session order by max(time)"
@@ -311,10 +321,16 @@ class ConversationBook:
         self._version = version
 
     def _write(self, statement: str, values: Sequence[object]) -> None:
+        self._unwritten.append((statement, values))
+        self._flush()
+
+    def _flush(self) -> None:
         try:
-            self._db.execute(statement, values)
+            while self._unwritten:
+                self._db.execute(*self._unwritten[0])
+                self._unwritten.popleft()
         except sqlite3.Error as error:
-            _LOG.warning("what is known of a conversation is not kept: %s", error)
+            _LOG.warning("what is known of a conversation is not kept yet: %s", error)
 
     def _hold(self, conversation: Conversation) -> None:
         self._all[conversation.session] = conversation

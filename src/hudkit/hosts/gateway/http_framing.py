@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, HttpResponseParser
 
-Framing = Literal["none", "length", "chunked", "until close"]
+_Framing = Literal["none", "length", "chunked", "until close"]
 
 MAX_HEAD = 256 * 1024
 """Most bytes of a head; providers take less."""
@@ -28,7 +28,7 @@ class MessageHead(NamedTuple):
 
     raw: bytes
     headers: tuple[tuple[bytes, bytes], ...]
-    framing: Framing
+    framing: _Framing
     length: int
     method: bytes = b""
     target: bytes = b""
@@ -96,7 +96,7 @@ def _feed(parser: HttpRequestParser | HttpResponseParser, raw: bytes) -> None:
         raise HeadError(str(error)) from None
 
 
-def _framing(headers: tuple[tuple[bytes, bytes], ...], otherwise: Framing) -> tuple[Framing, int]:
+def _framing(headers: tuple[tuple[bytes, bytes], ...], otherwise: _Framing) -> tuple[_Framing, int]:
     coding = b", ".join(value for name, value in headers if name == b"transfer-encoding").lower()
     if coding:
         return ("chunked", 0) if coding.rpartition(b",")[2].strip() == b"chunked" else ("until close", 0)
@@ -122,7 +122,7 @@ class BodyEnd:
     ((9, b'lo'), True)
     """
 
-    def __init__(self, framing: Framing, length: int = 0) -> None:
+    def __init__(self, framing: _Framing, length: int = 0) -> None:
         self._framing = framing
         self._left = length  # of the body, or of the chunk and the line break behind it
         self._line = b""  # of a chunk's size, or of a trailer, as far as it came

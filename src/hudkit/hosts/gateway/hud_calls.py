@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import re
-import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -45,7 +44,7 @@ T = TypeVar("T")
 HOST = "gateway"
 """What the gateway is called in a log."""
 
-SWITCH_HEADER = b"hudkit"
+_SWITCH_HEADER = b"hudkit"
 """A request that has it with the value `off` gets no HUD."""
 
 _STEP_SECONDS, _BEGIN_SECONDS, _TOOL_SECONDS = 0.2, 2.0, 5.0
@@ -67,7 +66,7 @@ _CLIENTS: Mapping[bytes, str] = {b"claude-cli": "claude-code", b"codex": "codex"
 
 _UNIQUE = re.compile(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{8,}")
 
-OWN_TOOLS = frozenset(str(definition["name"]) for definition in DEFINITIONS)
+_OWN_TOOLS = frozenset(str(definition["name"]) for definition in DEFINITIONS)
 
 
 class _Standing(NamedTuple):
@@ -131,7 +130,7 @@ class HudCalls:
                 and not head.get(b"content-encoding").replace(b"identity", b"")
                 and head.get(b"content-type").lower().startswith((b"application/json", b"application/vnd.api+json"))
                 and _is_from_here(head.get(b"origin"))
-                and head.get(SWITCH_HEADER).lower() != b"off"
+                and head.get(_SWITCH_HEADER).lower() != b"off"
                 and self._switch()
             )
         except Exception:
@@ -169,7 +168,7 @@ class HudCalls:
         put = partial(call.with_hud, injection, rounds, DEFINITIONS)
         changed = put() if len(body) < _INLINE else await loop.run_in_executor(self._readers, put)
         lines = head.with_lines(
-            drop=(b"accept-encoding", SWITCH_HEADER), add=(b"Accept-Encoding: identity",)
+            drop=(b"accept-encoding", _SWITCH_HEADER), add=(b"Accept-Encoding: identity",)
         )  # else nobody could see in a compressed answer whether it calls a tool of ours
         flight = CallInFlight(self, call, with_length(lines, len(changed)), changed, conversation, hud=True)
         # The tail is for one request: where the model is asked again, as in the next call, it is not there.
@@ -301,12 +300,9 @@ class HudCalls:
     def ended(self, flight: CallInFlight) -> None:
         """Take up what a call cost."""
         session = flight.conversation.session
-        try:
-            self.book.add_call(
-                session, flight.call.model, self._clock(), flight.costs, hud=flight.hud, own=flight.own_cost
-            )
-        except sqlite3.Error as error:
-            _LOG.warning("a receipt is not kept: %s", error)
+        self.book.add_call(
+            session, flight.call.model, self._clock(), flight.costs, hud=flight.hud, own=flight.own_cost
+        )
 
 
 class CallInFlight:
@@ -324,7 +320,7 @@ class CallInFlight:
         self.kept_body: Callable[[], bytes] = lambda: body
         self.own_tokens = 0
         self.costs: list[CallCost] = []
-        self.reader: AnswerReader = READERS[call.shape](OWN_TOOLS if hud else frozenset())
+        self.reader: AnswerReader = READERS[call.shape](_OWN_TOOLS if hud else frozenset())
         self._mode: AnswerMode = "as it is"
         self._is_stream = False
         self._fails = False

@@ -29,7 +29,7 @@ from hudkit.hosts.gateway.http_framing import (
 
 _LOG = logging.getLogger("hudkit.hosts.gateway")
 
-MAX_CALL_BYTES = 64 * 1024 * 1024
+_MAX_CALL_BYTES = 64 * 1024 * 1024
 """A call with a longer body goes through as it comes; providers refuse half of that."""
 
 _READ = 128 * 1024
@@ -326,7 +326,7 @@ class _ClientConnection:
 
     def _wants(self, head: MessageHead) -> bool:
         calls = self._relay.calls
-        return calls is not None and head.length <= MAX_CALL_BYTES and calls.wants(head)
+        return calls is not None and head.length <= _MAX_CALL_BYTES and calls.wants(head)
 
     async def _prepared(self, head: MessageHead, payload: bytes) -> PreparedCall | None:
         assert self._relay.calls is not None
@@ -347,7 +347,7 @@ class _ClientConnection:
             size += len(part)
             if data[taken:]:
                 self._client.buffer = data[taken:]
-            if size > MAX_CALL_BYTES:
+            if size > _MAX_CALL_BYTES:
                 return b"".join(raw), None
         return b"".join(raw), b"".join(parts)
 

@@ -15,7 +15,7 @@ from hudkit.hosts.gateway.relay import ModelCalls, Relay, UpstreamUrl
 
 _LOG = logging.getLogger("hudkit.hosts.gateway")
 
-DEFAULT_PORT = 8788
+_DEFAULT_PORT = 8788
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
@@ -31,7 +31,7 @@ def serve(
     calls: ModelCalls | None = None,
     *,
     host: str = "127.0.0.1",
-    port: int = DEFAULT_PORT,
+    port: int = _DEFAULT_PORT,
     listening: Callable[[int], object] = lambda _port: None,
 ) -> None:
     """Relay until the process is interrupted; `listening` is told the port. Raises `HudkitError` for a port that is
