@@ -194,8 +194,10 @@ OWN_FILES: tuple[OwnFile, ...] = (
     OwnFile("log", "hudkit.search.db*", "passages of transcripts, for search", "removed"),
     OwnFile("log", "hudkit.conversations.db", "what was said in programs, as frameworks hand it over", "removed"),
     OwnFile("log", "hudkit.conversations.db-*", "what SQLite keeps beside it", "removed"),
-    OwnFile("log", "hudkit.gateway.db", "which conversations gateways know; calls of the HUD's tools there", "named"),
-    OwnFile("log", "hudkit.gateway.db-*", "what SQLite keeps beside it", "named"),
+    OwnFile(
+        "log", "hudkit.gateway.db", "which conversations gateways know; calls of the HUD's tools there", "removed"
+    ),
+    OwnFile("log", "hudkit.gateway.db-*", "what SQLite keeps beside it", "removed"),
     OwnFile("data", "gateway-off", "nothing: while it is there, gateways only relay", "none"),
     OwnFile("log", "exports/*.json", "sessions that were exported", "removed"),
     OwnFile("log", "exports/*.md", "transcripts that were exported", "removed"),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hudkit.api import Hud
+from hudkit.hosts.gateway.conversations import ConversationBook
 from hudkit.log import payloads as p
 from hudkit.paths import OWN_FILES, own_files
 
@@ -58,6 +59,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hudkit: Run) -> Path:
     (data / "hudkit.db.v1.bak.123").write_bytes(b"old: " + SECRET.encode())
     (data / "hudkit.db.backup-20261123T010203Z").write_bytes((data / "hudkit.db").read_bytes())
     (data / "daemon.log").write_text(f"one\n{SECRET}\nthree\n")
+    book = ConversationBook(data / "hudkit.gateway.db")
+    book.add_round("g1", "m1", [json.dumps({"role": "tool", "content": f"Added note {SECRET}."}).encode()])
+    book.close()
     (data / "exports").mkdir(exist_ok=True)
     (data / "exports/ses_9.json").write_text(json.dumps({"notes": [f"x {SECRET} y"], "n": 1}))
     (data / "exports/ses_9.md").write_text(f"# Words\n\n      {SECRET} said\n")
@@ -91,6 +95,7 @@ def test_redaction_reaches_every_file_or_names_it_and_exits_with_one(home: Path,
         "hudkit.search.db",
         "sessions.db",
         "requests.db",
+        "hudkit.gateway.db",
         "worlds/hall.db",
         "daemon.log",
         "exports/ses_9.json",
@@ -102,7 +107,9 @@ def test_redaction_reaches_every_file_or_names_it_and_exits_with_one(home: Path,
     copies = ["hudkit.db.backup-20261123T010203Z", "hudkit.db.v1.bak.123"]
     assert (code, err, [Path(file).name for file in facts["files"]]) == (1, "", copies)
     assert holders(data) == copies
-    assert {Path(file).name for file in facts["others"]} >= {"sessions.db", "requests.db", "hall.db", "daemon.log"}
+    assert {Path(file).name for file in facts["others"]} >= {
+        *("sessions.db", "requests.db", "hudkit.gateway.db", "hall.db", "daemon.log")
+    }
     assert [path.name for path in (data / "frames").iterdir()] == ["ses_2.json"]
     for name in copies:
         (data / name).unlink()

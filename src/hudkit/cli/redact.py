@@ -115,6 +115,7 @@ def _redact_others(data: Path, log: Path, wanted: Sequence[SecretText]) -> Itera
     often. A file that cannot be changed is told, and found again by `_still_holding`."""
     from hudkit.agent.request_log import redact_requests
     from hudkit.agent.session_store import redact_sessions
+    from hudkit.hosts.gateway.conversations import redact_rounds
     from hudkit.hud.always_file import redact_always
     from hudkit.transcripts.conversation_store import ConversationStore
 
@@ -128,6 +129,8 @@ def _redact_others(data: Path, log: Path, wanted: Sequence[SecretText]) -> Itera
                 case "hudkit.conversations.db":
                     with closing(ConversationStore(path)) as conversations:
                         count = conversations.redact(wanted)
+                case "hudkit.gateway.db":
+                    count = redact_rounds(path, wanted)
                 case "requests.db":
                     count = redact_requests(path, wanted)
                 case "worlds/*.db":

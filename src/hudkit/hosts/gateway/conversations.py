@@ -27,6 +27,8 @@ import msgspec
 
 from hudkit.context.caching import ANTHROPIC, CachePolicy, CallCost
 from hudkit.context.caching.policies import policy_for
+from hudkit.log.redaction import SecretText, remove_from_json
+from hudkit.log.stores.sqlite_files import store_errors
 
 _LOG = logging.getLogger("hudkit.hosts.gateway")
 
@@ -351,3 +353,27 @@ class ConversationBook:
 
 def _weight(cost: CallCost, policy: CachePolicy) -> float:
     return cost.fresh + cost.read * policy.read_factor + cost.written * policy.write_factor
+
+
+def redact_rounds(path: Path, wanted: Sequence[SecretText]) -> int:
+    """Take texts out of what the model and the HUD's tools said to each other, physically; return how many pieces
+    held one.
+
+    A gateway that runs sends what it has in memory until it ends. Raises a `StoreError`, and nothing is changed then.
+    """
+    count = 0
+    with store_errors(path):
+        db = sqlite3.connect(path, timeout=5.0, isolation_level=None)
+        try:
+            db.execute("begin immediate")
+            for row, items in db.execute("select rowid, items from rounds").fetchall():
+                clean = remove_from_json(items.encode(), wanted)
+                if clean.decode() != items:
+                    db.execute("update rounds set items = ? where rowid = ?", (clean.decode(), row))
+                    count += 1
+            db.execute("commit")
+            db.execute("vacuum")
+            db.execute("pragma wal_checkpoint(truncate)")
+        finally:
+            db.close()
+    return count

@@ -381,7 +381,8 @@ def _hit(row: SessionRow, message: Message, words: Sequence[str], filters: Searc
         folded = passage.text.casefold()
         fits = filters.role in ("", passage.role) and filters.tool in ("", passage.tool)
         if fits and all(word in folded for word in words):
-            start = max(0, folded.find(words[0]) - _SNIPPET_CHARACTERS // 4)
+            rarest = min(words, key=folded.count)  # the others may stand in every line
+            start = max(0, folded.find(rarest) - _SNIPPET_CHARACTERS // 4)
             snippet = passage.text[start : start + _SNIPPET_CHARACTERS]
             facts = (passage.role, passage.tool, message.created, row.title, place, snippet)
             return SearchHit(row.id, message.id, row.host, *facts, score=1.0)
