@@ -414,6 +414,7 @@ def _gateway() -> HostConformance:
     class GatewayDay(DayHost, _suite("test_gateway_conforms", "TestOpenAIChat")):  # type: ignore[misc]
         title = "gateway"
         page = "gateway.md"
+        forgets_killed_turns = True  # its client writes a turn down when it is over
         missing: ClassVar[Mapping[str, str]] = {**_NO_DAEMON, "compact": "the agent cannot ask for a compaction"}
 
     return GatewayDay()

@@ -354,3 +354,13 @@ def test_a_long_answer_explains_and_announces_only_what_its_author_chose() -> No
 )
 def test_a_next_step_and_what_points_back_state_nothing(message: str) -> None:
     assert not heard(message)
+
+
+@pytest.mark.parametrize(
+    "message", ["Note where the prices come from.", "Note what you know of the kilns.", "Remember how it was done."]
+)
+def test_a_request_to_note_an_answer_is_no_rule(message: str) -> None:
+    with Hud.in_memory() as hud:
+        session = hud.session("s", project="/work")
+        session.ingest([{"id": "m1", "role": "user", "text": message, "time": 1_795_000_000_000}])
+        assert not session.state.constraints and not session.state.preferences

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 FILLER = (
-    r"(?:(?:(?:please|pls|plz|kindly|anyway|also|and|but|or|so|then|therefore|furthermore|moreover|ok(?:ay)?|kk?|oh|hm+|important|attention|warning|careful|caution|heads[- ]?up|fyi|psa|nb|n\.b\.|note|remember|reminder|mind you|btw|well|plus|meanwhile|\(?\d\)|[a-e]\)"
+    r"(?:(?:(?:please|pls|plz|kindly|anyway|also|and|but|or|so|then|therefore|furthermore|moreover|ok(?:ay)?|kk?|oh|hm+|important|attention|warning|careful|caution|heads[- ]?up|fyi|psa|nb|n\.b\.|(?:note|remember)(?! (?:where|what|which|whose?|whether|why|how)\b)|reminder|mind you|btw|well|plus|meanwhile|\(?\d\)|[a-e]\)"
     r"|in addition|by the way|one (?:more|last|other)? ?thing|(?:and |one )?(?:last|more) (?:wish|thing|rule)|for next time|before anything else|before you start|before we (?:start|begin)"
     r"|as (?:always|before|usual|i said)|i (?:want|need|'d like|would like) you to|whatever you do|whatever happens|above all|most of all|most importantly|in general|generally|as a rule|for now"
     r"|(?:please |kindly )?(?:note|remember|keep in mind|bear in mind|be aware|mind|know) (?:that|to)|rule of thumb|(?:you|y'all|everyone|everybody) should (?:also )?know(?: that)?|be advised that|internally|externally|in (?:our|this|the whole) (?:repo|repository|project|house|team|company|codebase)|here|with us|consequently|thus|hence|at all costs|just|simply|bitte|und|aber|auch)(?:[,:!]|\s+[-–—])?"
