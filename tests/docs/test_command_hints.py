@@ -33,6 +33,7 @@ VALUE = "\ue000"
 SAFE = ("quote", "shlex.quote", "shlex.join")
 NAMES = {
     "server.client": "cursor",
+    "host": "pi",
     "receipt.number": "7",
     "self.runner.loop.id": "ses_1",
 }
