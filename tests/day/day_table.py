@@ -52,9 +52,10 @@ def short_table(results: list[DayResult]) -> str:
     rows = {
         "": [result.title for result in results],
         "---": ["---"] * len(results),
-        "steps": [f"{sum(step.done for step in result.steps)} of {len(result.steps)}" for result in results],
-        "comparisons, differences": [
-            f"{sum(step.compared for step in result.steps):,}, {len(result.differences)}" for result in results
+        "steps, comparisons, differences": [
+            f"{sum(step.done for step in result.steps)} of {len(result.steps)}, "
+            f"{sum(step.compared for step in result.steps):,}, {len(result.differences)}"
+            for result in results
         ],
         "known at the end, cost": [f"{result.known} of {result.items}, {_ratio(result)}" for result in results],
     }
