@@ -147,10 +147,11 @@ def test_an_output_that_takes_nothing(copy: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 2 and b"cannot be written" in done.stderr and b"Traceback" not in done.stderr
-    ours, theirs = os.pipe()
-    os.close(ours)
-    done = subprocess.run(argv, stdout=theirs, stderr=subprocess.PIPE, check=False)
-    os.close(theirs)
-    assert (done.returncode, done.stderr) == (0, b""), "nobody reads on: `hudkit log | head`"
+    for words in (argv, [*argv[:3], "--help"], [*argv[:3], "log", "--help"], [*argv[:3], "help", "log"]):
+        ours, theirs = os.pipe()
+        os.close(ours)
+        done = subprocess.run(words, stdout=theirs, stderr=subprocess.PIPE, check=False)
+        os.close(theirs)
+        assert (done.returncode, done.stderr) == (0, b""), "nobody reads on: `hudkit log | head`"
     done = subprocess.run(["/bin/sh", "-c", '"$@" >&-', "sh", *argv], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b""), "the caller closed it"

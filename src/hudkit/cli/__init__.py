@@ -33,36 +33,41 @@ def main(argv: Sequence[str], on_ready: Callable[[], object] | None = None) -> i
     _replace_unprintable(sys.stdout)
     words = list(argv)
     name = next((word for word in words if not word.startswith("-")), None)
-    if name not in COMMANDS:
-        return _without_command(words, name)
-    words.remove(name)
     extra = ""
     try:
-        command = load_command(name)
-        extra = command.extra
-        args = build_parser(name, command).parse_args(words)
-        # Imported inside the boundary: it may need a package of an extra.
-        run = load_run(args.run)
-        if on_ready is not None:
-            on_ready()
-        code = run(args)
+        try:
+            if name not in COMMANDS:
+                code = _without_command(words, name)
+            else:
+                words.remove(name)
+                command = load_command(name)
+                extra = command.extra
+                args = build_parser(name, command).parse_args(words)
+                # Imported inside the boundary: it may need a package of an extra.
+                run = load_run(args.run)
+                if on_ready is not None:
+                    on_ready()
+                code = run(args)
+        except SystemExit:  # help was printed, or a wrong option
+            sys.stdout.flush()
+            raise
         sys.stdout.flush()
         return code
     except HudkitError as error:
-        complain(name, error)
+        complain(name or "", error)
         return 2
     except ImportError as error:
         package = (error.name or "").partition(".")[0]
         if package in ("", "hudkit"):  # a mistake of ours, not a missing package
             raise
-        complain(name, _missing_package(package, extra, error))
+        complain(name or "", _missing_package(package, extra, error))
         return 2
     except BrokenPipeError:
         _discard_output()
         return 0
     except OSError as error:
         _discard_output()
-        complain(name, error if error.filename else f"the output cannot be written: {error.strerror or error}")
+        complain(name or "", error if error.filename else f"the output cannot be written: {error.strerror or error}")
         return 2
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
