@@ -653,13 +653,14 @@ class TranscriptIngester:
         self._last = pending.batch
 
     def _catch_up(self) -> None:
-        from hudkit.ingest import observe
+        from hudkit.ingest import observe, set_back
 
         if self._known.facts is None and not self._known.seq:
-            self._known = self._taken_up()
-            return
-        events = tuple(self.session.events(after=self._known.seq))
-        self._known = observe(self._known, events, self.session.state)
+            ingested = self._taken_up()
+        else:
+            events = tuple(self.session.events(after=self._known.seq))
+            ingested = observe(self._known, events, self.session.state)
+        self._known = set_back(ingested, self.session.now())
 
     def _taken_up(self) -> IngestState:
         """What is known of a session that this process meets for the first time: the state of a long log comes from a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,29 @@ def test_the_same_messages_add_nothing_also_in_another_process(tmp_path: Path) -
             assert session.ingest(TALK) == ()
             counts.append(session.state.seq)
     assert len(set(counts)) == 1
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_clock_that_goes_back_hides_nothing_of_what_comes_next(tmp_path: Path, restarted: bool) -> None:
+    """Also in another process: a rule is heard, a test that passes settles its error, the window's level is taken."""
+    later, now = AT, AT - 3 * 86_400_000
+    times = [later]
+    with ExitStack() as opened:
+        session = opened.enter_context(Hud.open(tmp_path / "log.db", clock=lambda: times[-1])).session("s")
+        session.ingest(TALK)
+        assert session.state.errors.open
+        times.append(now)
+        if restarted:
+            opened.close()
+            session = opened.enter_context(Hud.open(tmp_path / "log.db", clock=lambda: times[-1])).session("s")
+        rule = {"id": "m4", "role": "user", "text": "Never push to main.", "time": now - 100}
+        session.ingest([rule])
+        session.ingest([{**PASSED, "time": now, "used_tokens": 15_000}])
+        state = session.state
+        assert "Never push to main" in [rule.text for rule in state.constraints]
+        assert not state.errors.open
+        assert state.window.used_tokens == 15_000
+        assert session.ingest([*TALK, rule]) == (), "what was told is not told again"
 
 
 def test_a_message_that_grows_tells_only_what_is_new() -> None:

@@ -313,6 +313,10 @@ class SessionCore:
                 self._answered = (*self._answered, with_assigned_id(event, before, after))[-MAX_ANSWERED:]
             before = after
 
+    def now(self) -> int:
+        """Return the time from outside, in Unix milliseconds."""
+        return self._environment.clock()
+
     def drafts(self, payloads: Sequence[Payload], origin: Origin, turn: int) -> tuple[EventDraft, ...]:
         """Return drafts of payloads, with ids and the time from outside."""
         clock_and_ids = self._environment

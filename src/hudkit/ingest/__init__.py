@@ -12,6 +12,7 @@ from hudkit.ingest.ingester import (
     ingest,
     observe,
     read_messages,
+    set_back,
     take_up,
 )
 from hudkit.ingest.message_facts import Fact, KnownFacts, derive_facts, session_facts, todo_facts
@@ -30,6 +31,7 @@ __all__ = [
     "read_messages",
     "read_plain_messages",
     "session_facts",
+    "set_back",
     "take_up",
     "todo_facts",
 ]

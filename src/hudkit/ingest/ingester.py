@@ -13,7 +13,9 @@ The hard part is a fact that comes late or again, where a newer one is in the lo
   window in use, a title) and one that is named by its words is left out too. It was not told then, or is not true
   now;
 - usage that is reported behind a newer report (the end of a turn, where a compaction followed at once) is kept
-  as late: its cost counts, its level does not.
+  as late: its cost counts, its level does not;
+- where the machine's clock went back, what comes next is older by its time than what was read, and is new all the
+  same: then the times that lie ahead are not gone by (`set_back`).
 
 For example, a plugin sends m1 "Never touch legacy/" and m2 with a failed `pytest`; the log gets `constraint.add` and
 `error.encountered`. It starts anew and sends m1, m2 and m3 with a passing `pytest`. The ids of m1 and m2 are in the
@@ -73,6 +75,9 @@ from hudkit.transcripts.prompt_window import compaction_marker
 
 # Told again by an old message, these would undo a newer one.
 _LATEST_WINS = (SessionStart, TodoSync, ContextSnapshot, ErrorResolved, CommandRan, TestsRan, PlanSync)
+
+_SLACK = 60_000
+"""Milliseconds by which a host's clock may differ from ours, and a message be older than our reading it."""
 
 _replace = msgspec.structs.replace
 
@@ -187,6 +192,17 @@ def observe(state: IngestState, events: Iterable[Event], hud: HudState) -> Inges
         compacting=compacting,
         trigger=trigger,
     )
+
+
+def set_back(state: IngestState, now: int) -> IngestState:
+    """Return what is known where the clock went back: times that lie ahead of it become times shortly before it.
+
+    What comes from now on is newer than all that was read, whatever its time says. Up to a minute is taken for a
+    difference of two clocks: the host's and ours.
+    """
+    times = ("earlier_until", "newest", "usage_at", "emptied_at")
+    ahead = [name for name in times if getattr(state, name) > now + _SLACK]
+    return _replace(state, **dict.fromkeys(ahead, now - _SLACK)) if ahead else state
 
 
 COMPACTION_TYPES = (type_of(CompactBefore()), type_of(CompactAfter()))
