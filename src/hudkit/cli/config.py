@@ -18,7 +18,6 @@ from hudkit.compose import visible
 from hudkit.config import EffectiveSettings, McpServer, keys, load, new_settings_file, settings_schema, toml_literal
 from hudkit.errors import ConfigError
 from hudkit.hosts.installing.config_files import note_settings_directory
-from hudkit.log.secret_patterns import without_secrets
 from hudkit.paths import PROJECT_FILE, config_path, data_directory, project_config, user_config
 
 _USER = re.compile(r"//[^/@\s]+@")
@@ -141,6 +140,8 @@ _HIDDEN = "(hidden)"
 
 def _without_secrets(server: McpServer) -> McpServer:
     """Return a server as it may be shown: environment and headers hold keys, an address and arguments may."""
+    from hudkit.log.secret_patterns import without_secrets  # most users have no such servers
+
     return replace(
         server,
         env=dict.fromkeys(server.env, _HIDDEN),
