@@ -54,7 +54,8 @@ class FaultyDay(DayRun):
 
     def variables(self) -> dict[str, str]:
         """Variables by which each process of the day has the clock of the day."""
-        return {"PYTHONPATH": str(CLOCK), "HUDKIT_DAY_CLOCK": str(self._clock)}
+        paths = [str(CLOCK), *filter(None, [os.environ.get("PYTHONPATH")])]
+        return {"PYTHONPATH": os.pathsep.join(paths), "HUDKIT_DAY_CLOCK": str(self._clock)}
 
     def offset(self) -> float:
         """Seconds by which the clock of the day is off."""
@@ -86,7 +87,10 @@ class FaultyDay(DayRun):
         return said
 
     def _clock_jumps(self, step: DayStep) -> str:
-        self._clock.write_text(str(self._chance.uniform(-3, 3) * _DAY_SECONDS))
+        days = self._chance.uniform(-3, 3)
+        if self.suite.orders_by_clock:
+            days = abs(days) + self.offset() / _DAY_SECONDS
+        self._clock.write_text(str(days * _DAY_SECONDS))
         return super()._say(step)
 
     def _killed(self, step: DayStep) -> str:

@@ -65,6 +65,10 @@ class DayHost:
     forgets_killed_turns: ClassVar[bool] = False
     """The host's own conversation is without a turn in which its process was killed."""
 
+    orders_by_clock: ClassVar[bool] = False
+    """The host takes what its clock says is the latest for the latest: where the clock goes back, its own
+    conversation goes back, too."""
+
     def day_place(self, home: Path, project: Path, url: str) -> HostWorkspace:
         """Return where the host works, in the home of a day."""
         window: tuple[int, int] = self.small_window  # type: ignore[attr-defined]
@@ -359,6 +363,7 @@ def _langchain() -> HostConformance:
         title = "LangChain"
         page = "langchain.md"
         missing = _NO_DAEMON
+        orders_by_clock = True  # checkpoints have ids that begin with the time
 
     return LangChainDay()
 

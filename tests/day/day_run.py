@@ -82,8 +82,7 @@ class DayRun:
     """A day in a host, in the folder `home` and the project of `project`."""
 
     looks_everywhere = True
-    """Whether all views are compared after each step, and every call that is named is carried out; else the state,
-    and all views at the review."""
+    """Whether all views are compared after each step; else the state is, and all views at the review."""
 
     def __init__(self, name: str, home: Path, project: Path, model: ScriptedModel, day: Day) -> None:
         self.name, self.home, self.model, self.day = name, home, model, day
@@ -322,6 +321,8 @@ class DayRun:
         """Compare every view with what must be true. `strict`: nothing that is gone may stand in the request."""
         truth = step.truth
         if not self.looks_everywhere and step.kind != "review":
+            self._read_requests()
+            self._carry_out()
             self._check_state(truth, self._state(), done=done, files=files)
             return
         self._read_requests()
