@@ -26,6 +26,9 @@ PAGES = Path(__file__).resolve().parents[2] / "docs"
 FAULTS = Campaign("day", quick=3, full=100)
 """Seeds of the day with faults, in each host."""
 
+TRIED = ("session", "langchain", "openai-agents", "pydantic-ai")
+"""Hosts whose first three seeds are without a difference; the campaign alone runs the others' (docs/a-day.md)."""
+
 
 @pytest.fixture
 def home() -> Iterator[Path]:
@@ -53,10 +56,7 @@ def test_the_day_holds_in_a_host(name: str, home: Path, tmp_path: Path, monkeypa
 
 
 @FAULTS
-@pytest.mark.skipif(
-    os.environ.get(NAME) != FAULTS.name, reason="its first seeds show differences that are not looked into yet"
-)
-@pytest.mark.parametrize("name", HOSTS)
+@pytest.mark.parametrize("name", HOSTS if os.environ.get(NAME) == FAULTS.name else TRIED)
 @pytest.mark.parametrize("number", range(FAULTS.rounds))
 def test_the_day_holds_with_faults(
     name: str, number: int, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -70,6 +70,8 @@ def test_the_day_holds_with_faults(
         own, own_ns = time.time, time.time_ns
         monkeypatch.setattr(time, "time", lambda: own() + day.offset())
         monkeypatch.setattr(time, "time_ns", lambda: own_ns() + int(day.offset() * 1e9))
+        # LangGraph goes on from the latest time that it saw in this process: that of another day, and of no child's.
+        monkeypatch.setattr("langgraph.checkpoint.base.id._last_v6_timestamp", None)
         result = day.run()
     print(f"{name}, seed {seed}:", *day.faults, sep="\n")
     print(*(f"{name}: {each.step}: {each.where}: {each.what}" for each in result.differences), sep="\n")
