@@ -29,12 +29,12 @@ pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 
-TWO_IN_A_ROW = ("LangChain", "pydantic-ai")
-"""Frameworks whose requests have two messages of the user in a row behind a compaction: Mistral-Small 3.2 and
+TWO_IN_A_ROW = ("LangChain", "pydantic-ai", "gateway")
+"""Those whose requests have two messages of the user in a row behind a compaction: Mistral-Small 3.2 and
 Ministral 3 refuse those, with the HUD and without."""
 
-_PROVIDERS_ONLY = ("Claude Code", "Claude Agent SDK", "Codex")
-"""Programs that speak one provider's own shape: no chat template stands behind their requests."""
+_PROVIDERS_ONLY = ("Claude Code", "Claude Agent SDK", "Codex", "Google ADK")
+"""Those that speak providers' own shapes only: no chat template stands behind their requests."""
 
 _SYSTEM = ("system", "developer")
 _BASE = re.compile(r"^Your HUD\b[\s\S]*", re.M)

@@ -82,6 +82,8 @@ def test_what_is_chosen_is_a_decision_in_many_wordings(message: str) -> None:
         "Everything is merged.",
         "I'd love it if you could review this.",
         "Thanks, this works great for me.",
+        "Go on as always.",
+        "Run the tests as usual, please.",
     ],
 )
 def test_what_is_for_now_or_only_described_is_nothing(message: str) -> None:

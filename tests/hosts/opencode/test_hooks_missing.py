@@ -47,7 +47,7 @@ def test_a_hook_that_is_not_called_any_more_is_told_once(
     assert [told in text for text in answers] == [True, False], "the agent, once"
     until(lambda: told in own_log(host), "the user")
     socket = place / "run" / "d.sock"
-    assert missing_hooks(str(socket)) == (hook,), "and doctor"
+    assert missing_hooks(str(socket), "opencode") == (hook,), "and doctor"
     assert json.loads(socket.with_name("d.sock.opencode.hooks").read_text())["missing"] == [hook]
     host.stop()
     assert own_log(host).count(told) == 1, "once"
@@ -56,7 +56,9 @@ def test_a_hook_that_is_not_called_any_more_is_told_once(
     host.serve()
     model.play(says("again"))
     host.prompt(session, "and now?")
-    assert hud_base(model.chats[-1]) and missing_hooks(str(socket)) == (), "a version that calls it is fine again"
+    assert hud_base(model.chats[-1]) and missing_hooks(str(socket), "opencode") == (), (
+        "a version that calls it is fine again"
+    )
 
 
 def test_a_compaction_without_its_hook_is_told_and_the_hud_is_there_after_it(
@@ -79,7 +81,7 @@ def test_a_compaction_without_its_hook_is_told_and_the_hud_is_there_after_it(
     assert [told in text for text in answers] == [True, False], "the agent, once"
     until(lambda: told in own_log(host), "the user")
     socket = str(place / "run" / "d.sock")
-    assert missing_hooks(socket) == (COMPACTING,), "and doctor"
+    assert missing_hooks(socket, "opencode") == (COMPACTING,), "and doctor"
     assert "a fact" in hud_base(model.chats[-1])
     host.stop()
     assert own_log(host).count(told) == 1, "once"
@@ -88,6 +90,6 @@ def test_a_compaction_without_its_hook_is_told_and_the_hud_is_there_after_it(
     host.serve()
     model.play(says("again"))
     host.prompt(session, "and now?")
-    assert missing_hooks(socket) == (COMPACTING,), "a call that is no compaction says nothing of it"
+    assert missing_hooks(socket, "opencode") == (COMPACTING,), "a call that is no compaction says nothing of it"
     assert host.summarize(session)
-    until(lambda: missing_hooks(socket) == (), "a version that calls it is fine again")
+    until(lambda: missing_hooks(socket, "opencode") == (), "a version that calls it is fine again")

@@ -428,9 +428,13 @@ _COMPLAINS = re.compile(
 """Words of a complaint, of praise, and of general knowledge."""
 
 
+_AS_EVER = re.compile(r",? \b(?:as|like) (?:always|usual|ever|before)\b")
+"""How something goes on: the "always" in it asks for nothing."""
+
+
 def holds_beyond_now(clause: str) -> str:
     """Return the form of a clause that by the weight of its parts holds for more than the moment; empty where not."""
-    text = clause.casefold().replace("’", "'").strip(" .!")
+    text = _AS_EVER.sub("", clause.casefold().replace("’", "'")).strip(" .!")
     words = _WORD.findall(text)
     if not 3 <= len(words) <= _MAX_WORDS:
         return ""

@@ -65,11 +65,11 @@ def test_a_hook_that_is_not_called_is_told_once(start: Start, model: ScriptedMod
     assert [told in line for line in logged] == [True]
     answers = [text for role, text in model.chats[-1].messages if role == "tool"]
     assert [told in text for text in answers] == [True, False]
-    assert missing_hooks(str(data / "run" / "d.sock")) == ("session.context",)
+    assert missing_hooks(str(data / "run" / "d.sock"), "opencode") == ("session.context",)
     with start() as host:
         model.play(says("done"))
         host.ask("say", session=session, text="And now?")
-    assert hud_base(model.chats[-1]) and missing_hooks(str(data / "run" / "d.sock")) == ()
+    assert hud_base(model.chats[-1]) and missing_hooks(str(data / "run" / "d.sock"), "opencode") == ()
 
 
 def test_without_the_session_s_messages_a_call_goes_out_as_it_is(start: Start, model: ScriptedModel) -> None:
