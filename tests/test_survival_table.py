@@ -46,7 +46,7 @@ def pressed(session: HudSession) -> str:
 
 def listed() -> list[tuple[str, ...]]:
     """The rows of the table under "What survives", by cell."""
-    table = README.read_text("utf-8").partition("\n## What survives\n")[2].partition("\n## ")[0]
+    table = README.read_text("utf-8").partition("\n## What survives\n")[2].partition("\nEach row")[0]
     found = [line for line in table.splitlines() if line.startswith("| ") and not line.startswith("| |")]
     return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in found]
 

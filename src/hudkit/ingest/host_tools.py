@@ -36,7 +36,7 @@ _CODEX_TOOLS = {
 
 _CLAUDE_EXIT = re.compile(r"Exit code (\d{1,3})(?:\n|\Z)")
 _CODEX_EXIT = re.compile(r"(?:Process exited with code|Exit code:) (-?\d{1,3})\b")
-_PI_EXIT = re.compile(r"\n*Command exited with code (\d{1,3})\Z")
+_PI_EXIT = re.compile(r"(?<!\n)\n*Command exited with code (\d{1,3})\Z")
 _JSON_EXIT = re.compile(r"\n\[exit code (-?\d{1,3})\]\Z")
 _OUTPUT = "\nOutput:\n"
 _HEAD = 400

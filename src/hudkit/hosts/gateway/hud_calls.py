@@ -64,7 +64,7 @@ _HINT_HEADERS = (b"x-claude-code-session-id", b"session_id", b"session-id", b"co
 _CLIENTS: Mapping[bytes, str] = {b"claude-cli": "claude-code", b"codex": "codex"}
 """By what the user agent of a client begins with: the host whose tools it has."""
 
-_UNIQUE = re.compile(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{8,}")
+_UNIQUE = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*\d)[A-Za-z0-9]{8,}")
 
 _OWN_TOOLS = frozenset(str(definition["name"]) for definition in DEFINITIONS)
 

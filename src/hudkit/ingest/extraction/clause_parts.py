@@ -428,6 +428,9 @@ _COMPLAINS = re.compile(
 """Words of a complaint, of praise, and of general knowledge."""
 
 
+_MAX_CHARS = 400
+"""Characters of the longest clause that is read by its parts: its patterns look through it several times."""
+
 _AS_EVER = re.compile(r",? \b(?:as|like) (?:always|usual|ever|before)\b")
 """How something goes on: the "always" in it asks for nothing."""
 
@@ -436,7 +439,7 @@ def holds_beyond_now(clause: str) -> str:
     """Return the form of a clause that by the weight of its parts holds for more than the moment; empty where not."""
     text = _AS_EVER.sub("", clause.casefold().replace("’", "'")).strip(" .!")
     words = _WORD.findall(text)
-    if not 3 <= len(words) <= _MAX_WORDS:
+    if not 3 <= len(words) <= _MAX_WORDS or len(text) > _MAX_CHARS:
         return ""
     for form, pattern in _WHOLE:
         match = pattern.match(text)

@@ -85,7 +85,7 @@ _FOLDED = {word: group.split()[0] for group in _SAME for word in group.split()} 
 }
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 _NO_NAMES = frozenset({"I", "OK", "Ok"})
-_NAME = re.compile(r"[A-Z][\w.+#]*|[\w]*\d[\w.+#]*")
+_NAME = re.compile(r"[A-Z][\w.+#]*|(?<!\w)\w*\d[\w.+#]*")
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)

@@ -423,7 +423,7 @@ _WITHDRAWALS: tuple[tuple[str, float], ...] = (
     (r"\bno need (?:to|for) (?P<of>[^,;]+?) (?:any ?more|any longer|now)", 0.5),
     (r"\b(?:i take back|taking back) (?P<of>[^,;]+)", 0.5),
     (r"\bgo ahead and (?P<of>[^,;]+)", 0.6),
-    (r"\b(?P<of>[^,;:]+)\? (?:forget|drop|scrap) (?:it|that)\b", 0.5),
+    (r"\b(?P<of>[^,;:?]{1,120})\? (?:forget|drop|scrap) (?:it|that)\b", 0.5),
     (r"\b(?:now|so) (?:you|we) (?:may|can) (?P<of>[^,;:]+?)(?: too| as well| again)?$", 0.5),
     (
         r"^(?P<of>[^,;]+?) (?:is|are) (?:fine|ok|okay|allowed|permitted|welcome)(?: \w+ \w+ \w+)?,? (?:too|as well|also)$",
