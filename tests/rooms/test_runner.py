@@ -494,7 +494,6 @@ def test_a_log_that_is_busy_for_a_moment_costs_no_beat(at: int, monkeypatch: pyt
     assert len(sim.events_of(e.BeatFinished)) == 3
 
 
-@pytest.mark.skip(reason="since worlds are played in partitions, too, this run does not end: to be mended")
 def test_a_log_that_stays_busy_ends_a_run_before_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each attempt waits for the lock as long as the store does."""
     sim = talking("Ann")

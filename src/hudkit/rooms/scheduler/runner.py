@@ -294,10 +294,9 @@ class WorldRunner:
                 limit = 0 if self._finishing else limit
                 if limit <= 0 and not self._pending:
                     break
-                if self._attempt(lambda: self.world_log.receive(self.now())):
-                    continue
+                # One attempt: what had nothing to do must not make the count of those in vain begin anew.
                 # Nothing to do: rest. `None` (tried in vain) and `True` (there may be more): go on at once.
-                if self._attempt(lambda limit=limit: self._play(limit)) is False:  # type: ignore[misc]
+                if self._attempt(lambda limit=limit: self._receive_or_play(limit)) is False:  # type: ignore[misc]
                     await self._rest(may_begin=limit > 0)
                 else:
                     await asyncio.sleep(0)
@@ -305,6 +304,10 @@ class WorldRunner:
             # It may run again; what comes due meanwhile is then spread instead of caught up with.
             self._stopping, self._finishing, self._stood_still = False, False, True
             await self._pending.cancel_all(self._drop)
+
+    def _receive_or_play(self, limit: int) -> bool:
+        """Take up what came from other partitions, else play a round; return whether there may be more."""
+        return bool(self.world_log.receive(self.now())) or self._play(limit)
 
     async def step(self, agent: int | None = None) -> int | None:
         """Give one beat, to an agent or to who is due next, also while the world is paused; return whose it was.
