@@ -28,7 +28,7 @@ import msgspec
 from hudkit.context.caching import ANTHROPIC, CachePolicy, CallCost
 from hudkit.context.caching.policies import policy_for
 from hudkit.log.redaction import SecretText, remove_from_json
-from hudkit.log.stores.sqlite_files import store_errors
+from hudkit.log.stores.sqlite_files import into_wal, store_errors
 
 _LOG = logging.getLogger("hudkit.hosts.gateway")
 
@@ -48,6 +48,8 @@ create table if not exists calls(
 
 _HELD = 1_000
 """Conversations that are known again; an older one begins anew."""
+
+_OPENING_SECONDS = 5.0
 
 _BUSY_MS = 50
 
@@ -115,8 +117,12 @@ class ConversationBook:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             path.touch(0o600)
-        self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=5, isolation_level=None)
-        self._db.executescript(f"pragma journal_mode=wal; pragma synchronous=normal; {_SCHEMA}")
+        self._db = sqlite3.connect(
+            path or ":memory:", check_same_thread=False, timeout=_OPENING_SECONDS, isolation_level=None
+        )
+        if path is not None:
+            into_wal(self._db, _OPENING_SECONDS)
+        self._db.executescript(f"pragma synchronous=normal; {_SCHEMA}")
         # From now on somebody waits: what another process is in the way of is written with what comes next.
         self._db.execute(f"pragma busy_timeout={_BUSY_MS}")
         self._unwritten: deque[tuple[str, Sequence[object]]] = deque(maxlen=_HELD)

@@ -144,7 +144,7 @@ def connect_writer(path: Path, timeout: float) -> sqlite3.Connection:
     """
     db = _connect(path, "rw", timeout)
     try:
-        _into_wal(db, timeout)
+        into_wal(db, timeout)
         for setting in _SETTINGS:
             db.execute(setting)
     except BaseException:
@@ -199,8 +199,11 @@ def _connect(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
     )
 
 
-def _into_wal(db: sqlite3.Connection, timeout: float) -> None:
-    """Switch the file to WAL where it is not; SQLite does not wait for locks here, so this does."""
+def into_wal(db: sqlite3.Connection, timeout: float) -> None:
+    """Switch the file to WAL where it is not, for at most `timeout` seconds: SQLite does not wait for locks here.
+
+    Raises `sqlite3.OperationalError` where it stays locked, and `StoreError` where the file system cannot hold one.
+    """
     deadline = time.monotonic() + timeout
     while True:
         try:

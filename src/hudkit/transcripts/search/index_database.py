@@ -30,7 +30,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from hudkit.errors import StoreDamaged, StoreError, StoreTooNew, TranscriptError
-from hudkit.log.stores.sqlite_files import check_private_path, create_private_file, store_errors
+from hudkit.log.stores.sqlite_files import check_private_path, create_private_file, into_wal, store_errors
 from hudkit.transcripts.search.passages import identifier_words, passages
 from hudkit.transcripts.transcript import Message, SessionRow, ToolPart, Transcript
 
@@ -99,7 +99,7 @@ def open_writer(path: Path, timeout: float) -> sqlite3.Connection:
             create_private_file(path)
         db = _connect(path, "rw", timeout)
         try:
-            db.execute("PRAGMA journal_mode = WAL")
+            into_wal(db, timeout)
             db.execute("PRAGMA synchronous = NORMAL")  # what power takes away is read again from the transcripts
             db.execute("PRAGMA secure_delete = ON")
             # Under the write lock: two processes that open a new file make its tables once.
