@@ -29,8 +29,6 @@ FAULTS = Campaign("day", quick=3, full=100)
 TRIED = ("session", "langchain", "openai-agents", "pydantic-ai")
 """Hosts whose first three seeds are without a difference; the campaign alone runs the others' (docs/a-day.md)."""
 
-OPEN = "a step back by resume_session_at is not always heard here (docs/a-day.md)"
-
 
 @pytest.fixture
 def home() -> Iterator[Path]:
@@ -40,13 +38,7 @@ def home() -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason=OPEN)) if name == "claude-agent-sdk" else name
-        for name in HOSTS
-    ],
-)
+@pytest.mark.parametrize("name", HOSTS)
 def test_the_day_holds_in_a_host(name: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedModel(marks=DAY_MARKS) as model:
         project = tmp_path / "project"

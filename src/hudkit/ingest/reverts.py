@@ -28,6 +28,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from hudkit.hud.frame_request import KEPT_PLACEMENTS
 from hudkit.ingest.event_ids import event_id, fingerprint, message_time
 from hudkit.ingest.message_facts import STATEMENTS, statement_key
 from hudkit.log import Event, Origin
@@ -128,10 +129,13 @@ class _Gap(msgspec.Struct):
     """What stands between two calls in the log: the response to the first one (`anchor`: what that ended with).
 
     `others` are events from no message; `names` are those of the messages that became known here, `responses` those
-    of them that are no user's; `end` is what the call that closes it ends with.
+    of them that are no user's; `end` is what the call that closes it ends with. `starts_turn`: the first call was at
+    the start of a turn; `is_late`: the call that closes it is of a host that writes its messages down late.
     """
 
     anchor: str = ""
+    starts_turn: bool = False
+    is_late: bool = False
     others: list[Event] = []
     names: list[str] = []
     responses: list[str] = []
@@ -172,7 +176,8 @@ class _KnownMessages:
                 # What messages told is appended before their call, late ones among them: by their times, in order.
                 for message in sorted(self._gaps[-1].names, key=_created):
                     self._own[message] = self._own.pop(message)
-                self._gaps.append(_Gap(self._gaps[-1].end))
+                self._gaps[-1].is_late = payload.call.placement in KEPT_PLACEMENTS
+                self._gaps.append(_Gap(self._gaps[-1].end, starts_turn=payload.call.turn_start))
                 if before and not payload.call.new and name != before and not reverted:
                     self._off_line.add(name)
                 reverted = self._is_compacting = False
@@ -219,13 +224,28 @@ class _KnownMessages:
             for event in self._own[name]
             if event.seq not in self._gone and _is_messages_own(event, compactions=compactions)
         ]
-        for gap in self._gaps:
-            seqs += [event.seq for event in gap.others if _is_recorded_by(event, gap, names)]
+        for number, gap in enumerate(self._gaps):
+            is_lost = self._recorder(number) in names
+            seqs += [event.seq for event in gap.others if _is_recorded_by(event, gap, names, is_lost=is_lost)]
         lost_compactions = [seq for seq in seqs if seq in self._compaction_seqs]
         if lost_compactions:
             # What was said of compactions since rests on the first of these: which summary stands, and for what.
             seqs += [seq for seq in self._compaction_seqs if seq > min(lost_compactions) and seq not in seqs]
         return MessagesRevert(tuple(sorted(seqs)), tuple(lost), used_tokens)
+
+    def _recorder(self, number: int) -> str:
+        """The message in which the agent recorded what stands in a gap: its response, else what that answers."""
+        first, prompt = self._gaps[number], ""
+        for gap in self._gaps[number:]:
+            if gap is not first and gap.starts_turn:
+                break
+            if gap.responses:
+                # The first response behind a call is the one to it; another may have been made in its place.
+                return gap.responses[0]
+            prompt = prompt or next((name for name in gap.names if name.startswith("user:")), "")
+            if not gap.is_late:
+                break
+        return prompt if first.is_late and prompt else first.anchor
 
     def _add(self, name: str, over: Collection[str], event: Event | None = None, *, answers: bool = False) -> None:
         if name in over:
@@ -259,8 +279,8 @@ def _is_messages_own(event: Event, *, compactions: bool) -> bool:
     return compactions if isinstance(payload, CompactBefore | CompactAfter) else True
 
 
-def _is_recorded_by(event: Event, gap: _Gap, lost: Collection[str]) -> bool:
-    """Whether an event from no message was recorded in one that is lost."""
+def _is_recorded_by(event: Event, gap: _Gap, lost: Collection[str], *, is_lost: bool) -> bool:
+    """Whether an event from no message was recorded in one that is lost; `is_lost`: the agent's response is."""
     payload = event.payload
     if payload is None or isinstance(payload, Unknown) or event.origin is Origin.USER:
         return False  # what a user recorded beside the conversation stands
@@ -274,8 +294,7 @@ def _is_recorded_by(event: Event, gap: _Gap, lost: Collection[str]) -> bool:
         return False
     if type_of(payload) in PERMANENT_TYPES and not isinstance(payload, TodoSync):
         return False
-    # The first response behind a call is the one to it; another may have been made in its place.
-    return gap.responses[0] in lost if gap.responses else gap.anchor in lost
+    return is_lost
 
 
 def _is_users(message: Message, event: Event) -> bool:

@@ -20,6 +20,12 @@ class ClaudeFile:
         self._last: str | None = None
         self.path.touch()
 
+    @property
+    def last(self) -> str:
+        """The uuid of the record that what comes next names."""
+        assert self._last is not None
+        return self._last
+
     def prompt(self, text: str) -> str:
         return self._add("user", message={"role": "user", "content": text})
 

@@ -335,6 +335,49 @@ def test_a_host_that_goes_back_and_has_not_written_so_is_believed(talk: Talk) ->
     assert [rule.text for rule in state.constraints] == [RULE.rstrip(".")]
 
 
+@pytest.mark.parametrize("written", ["nothing", "the prompt", "the response"])
+def test_what_a_turn_recorded_goes_with_it_however_late_the_host_writes_it_down(talk: Talk, written: str) -> None:
+    talk.call("notes.add", content="stays")
+    talk.turn("hello", "One thing more.")
+    uuid = talk.file.last
+    talk.hook("UserPromptSubmit")
+    if written != "nothing":
+        talk.file.prompt("Rewrite all of it.")
+    talk.call("task.set", description="Rewrite it in Rust")
+    if written == "the response":
+        talk.file.calls("hud", {"operation": "task.set"}, "Set the task.")
+    talk.hook("PostToolBatch", lost=True)
+    talk.call("notes.add", content="of the turn")
+    if written == "nothing":
+        talk.file.prompt("Rewrite all of it.")
+    if written != "the response":
+        talk.file.calls("hud", {"operation": "task.set"}, "Set the task.")
+    talk.file.calls("hud", {"operation": "notes.add"}, "Added note n2.")
+    talk.file.says("It is Rust now.")
+    talk.hook("Stop")
+    talk.new_process()
+    talk.hook_session.resume_at(uuid)
+    talk.hook("UserPromptSubmit")
+    state = talk.hook_session.session.state
+    assert not state.task.description and [note.content for note in state.notes] == ["stays"]
+
+
+def test_what_a_turn_recorded_stands_where_only_the_next_one_is_taken_back(talk: Talk) -> None:
+    """Of a turn that was killed the host may have written down nothing but its prompt."""
+    talk.turn("hello")
+    talk.hook("UserPromptSubmit")
+    talk.file.prompt("Port it.")
+    talk.call("task.set", description="Port it")
+    talk.hook("PostToolBatch", lost=True)
+    uuid = talk.file.last
+    talk.new_process()
+    talk.turn("Never mind.")
+    talk.new_process()
+    talk.hook_session.resume_at(uuid)
+    talk.hook("UserPromptSubmit")
+    assert talk.hook_session.session.state.task.description == "Port it"
+
+
 def test_the_person_reads_what_the_hud_cost_when_the_session_ends(talk: Talk) -> None:
     talk.hook("SessionStart", source="startup")
     talk.turn("hello")
