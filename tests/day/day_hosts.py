@@ -387,6 +387,15 @@ def _openai_agents() -> HostConformance:
     return OpenAIAgentsDay()
 
 
+def _google_adk() -> HostConformance:
+    class GoogleAdkDay(DayHost, _suite("adk_host", "AdkHost")):  # type: ignore[misc]
+        title = "Google ADK"
+        page = "google-adk.md"
+        missing: ClassVar[Mapping[str, str]] = {**_NO_DAEMON, "compact": "The agent cannot ask for a compaction"}
+
+    return GoogleAdkDay()
+
+
 def _claude_agent_sdk() -> HostConformance:
     sdk_host = importlib.import_module("sdk_host")
 
@@ -434,6 +443,7 @@ HOSTS: Mapping[str, Callable[[], Any]] = {
     "langchain": _langchain,
     "pydantic-ai": _pydantic_ai,
     "openai-agents": _openai_agents,
+    "google-adk": _google_adk,
     "claude-agent-sdk": _claude_agent_sdk,
     "gateway": _gateway,
 }

@@ -9,7 +9,7 @@ TESTS = Path(__file__).resolve().parents[1]
 HOST_FOLDERS = (
     "agent",
     *(f"hosts/{name}" for name in ("opencode", "claude_code", "codex", "pi", "langchain", "pydantic_ai")),
-    *(f"hosts/{name}" for name in ("openai_agents", "claude_agent_sdk", "gateway")),
+    *(f"hosts/{name}" for name in ("openai_agents", "google_adk", "claude_agent_sdk", "gateway")),
 )
 
 

@@ -22,7 +22,7 @@ from hudkit import Hud, paths
 from hudkit.errors import StoreError
 from hudkit.hosts.gateway.body_spans import Span, Splice, array_spans, object_spans, read_value, spliced
 from hudkit.hosts.gateway.call_shapes import SHAPES
-from hudkit.hosts.gateway.conversations import ConversationBook
+from hudkit.hosts.gateway.conversations import CallSigns, ConversationBook
 from hudkit.hosts.gateway.hud_calls import HOST, HudCalls
 from hudkit.hosts.gateway.service import GatewayThread
 from hudkit.hosts.host_session import Injection
@@ -609,6 +609,20 @@ def test_conversations_are_told_apart_and_known_again(tmp_path: Path) -> None:
     with gateway(tmp_path, lambda _: as_stream(answer_of(path, []))) as setup:
         setup.send(path, call_of(path, 5))
         assert setup.book.all()[-1].session == first.session, "also in another process"
+
+
+def test_the_newest_conversation_is_the_one_that_was_called_last_where_the_clock_went_back(tmp_path: Path) -> None:
+    own = ConversationBook(tmp_path / "gateway.db")
+    first = own.find(CallSigns(["a", "b"], [], 1))
+    own.remember(first, ["a", "b"], 90_000)
+    other = ConversationBook(tmp_path / "gateway.db")
+    assert [each.session for each in other.all()] == [first.session]
+    fork = own.find(CallSigns(["a", "c"], [], 0))
+    own.remember(fork, ["a", "c"], 1_000)
+    later = ConversationBook(tmp_path / "gateway.db")
+    for book in (own, other, later):
+        assert [each.session for each in book.all()] == [first.session, fork.session]
+        book.close()
 
 
 # -- receipts --------------------------------------------------------------------------------------------------

@@ -58,7 +58,11 @@ _FEW = 200
 
 
 class Conversation(msgspec.Struct):
-    """A conversation of a client: its session, the keys of its last call's messages, and when each was first seen."""
+    """A conversation of a client: its session, the keys of its last call's messages, and when each was first seen.
+
+    `updated` orders conversations by their last calls: it is the time of that, or, where the clock went back, one more
+    than that of the call before it.
+    """
 
     session: str
     keys: list[str]
@@ -127,6 +131,7 @@ class ConversationBook:
         self._db.execute(f"pragma busy_timeout={_BUSY_MS}")
         self._unwritten: deque[tuple[str, Sequence[object]]] = deque(maxlen=_HELD)
         self._version = -1
+        self._latest = 0
         self._all: dict[str, Conversation] = {}
         self._by_last: dict[str, list[str]] = {}
         self._rounds: dict[str, dict[str, list[bytes]]] = {}
@@ -182,15 +187,16 @@ class ConversationBook:
                     latest = max(latest + 1, now)
                     seen_at[key] = latest
                 times.append(seen_at[key])
+            self._latest = max(now, self._latest + 1)
             self._forget(conversation.session)
-            conversation.keys, conversation.times, conversation.updated = list(keys), times, now
+            conversation.keys, conversation.times, conversation.updated = list(keys), times, self._latest
             conversation.hint = hint or conversation.hint
             self._hold(conversation)
             self._write(
                 "insert or replace into conversations values (?, ?, ?, ?, ?, ?, ?)",
                 (
-                    conversation.session, conversation.parent, conversation.hint, conversation.hud, now,
-                    " ".join(keys), " ".join(map(str, times)),
+                    conversation.session, conversation.parent, conversation.hint, conversation.hud,
+                    self._latest, " ".join(keys), " ".join(map(str, times)),
                 ),
             )  # fmt: skip
             return times
@@ -255,7 +261,7 @@ class ConversationBook:
             self._flush()
             rows = self._db.execute(
                 "select session, max(hud), count(*), sum(known), sum(cached), sum(written), sum(fresh), sum(output),"
-                " sum(paid), sum(own) from calls group by session order by max(time)"
+                " sum(paid), sum(own) from calls group by session order by max(id)"
             )
             return [
                 ReceiptRow(session, bool(hud), calls, reported, CallCost(cached, written, fresh, output), paid, own)
@@ -315,17 +321,17 @@ class ConversationBook:
         (version,) = self._db.execute("pragma data_version").fetchone()
         if version == self._version:
             return
-        newest = max((each.updated for each in self._all.values()), default=0)
         rows = self._db.execute(
             "select session, parent, hint, hud, updated, keys, times from"
             " (select * from conversations where updated >= ? order by updated desc limit ?) order by updated",
-            (newest, _HELD),
+            (self._latest, _HELD),
         )
         for session, parent, hint, hud, updated, keys, times in rows:
             self._forget(session)
             self._rounds.pop(session, None)
             own = Conversation(session, keys.split(), list(map(int, times.split())), parent, hint, bool(hud), updated)
             self._hold(own)
+            self._latest = updated
         self._version = version
 
     def _write(self, statement: str, values: Sequence[object]) -> None:
