@@ -410,12 +410,12 @@ class DayRun:
         """Read what reached the model since: it may name calls and commands."""
         new = self.model.chats[self._read :]
         refused = {
-            text for request in new for role, text in request.messages if role == "tool" and _LOST.search(text)
+            text for request in new for role, text in _read_messages(request) if role == "tool" and _LOST.search(text)
         }
         self._compare("answers", refused <= self._refused, f"not recorded: {refused - self._refused}")
         self._refused |= refused
         for request in new:
-            self._texts += [*(text for _, text in request.messages), *request.system]
+            self._texts += [*(text for _, text in _read_messages(request)), *request.system]
         self._read = len(self.model.chats)
 
     def _carry_out(self) -> None:
@@ -488,7 +488,7 @@ class DayRun:
         return "\n".join(told)
 
     def _answers(self) -> list[str]:
-        answers = [text for role, text in self.model.chats[-1].messages if role == "tool"]
+        answers = [text for role, text in _read_messages(self.model.chats[-1]) if role == "tool"]
         return [text.partition("\n[hud ")[0] for text in answers] or [""]
 
     def _inspected(self) -> str:
@@ -580,6 +580,17 @@ class DayRun:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         process.wait(60)
+
+
+def _read_messages(request: CapturedRequest) -> Iterator[tuple[str, str]]:
+    """The messages of a request by their roles; of an answer that is JSON, its texts as a model reads them."""
+    for role, text in request.messages:
+        answer = None
+        if role == "tool" and text.startswith("{"):
+            with suppress(msgspec.DecodeError):
+                answer = msgspec.json.decode(text)
+        texts = list(answer.values()) if isinstance(answer, dict) else []
+        yield role, "\n".join(texts) if texts and all(isinstance(each, str) for each in texts) else text
 
 
 def _texts_of(truth: DayTruth, name: str) -> tuple[str, ...]:
