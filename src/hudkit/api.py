@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from hudkit.clock import unix_ms, uuid7
 from hudkit.config import Settings
-from hudkit.errors import HudkitError, OperationError, SequenceConflict
+from hudkit.errors import HudkitError, OperationError, SequenceConflict, StoreError
 from hudkit.hud import ClockAndIds, SessionCore, TokenCounter
 from hudkit.hud.cross_session import LinkedSessionSync, ProjectDefaults, ResumeOffer
 from hudkit.hud.session_core import APPEND_ATTEMPTS, FrameStep
@@ -273,6 +273,7 @@ class HudSession(SessionCore):
         except HudkitError as error:
             import logging
 
+            self._has_looked = not isinstance(error, StoreError)  # it is still handed on, and the store may come back
             logging.getLogger(__name__).warning("the task that was handed on is not taken up: %s", error)
 
     always_items: AlwaysItems | None = None

@@ -8,8 +8,10 @@ import pytest
 
 from hudkit import Hud
 from hudkit.api import HudSession
+from hudkit.errors import StoreFull
 from hudkit.log import Origin
 from hudkit.log import payloads as p
+from hudkit.log.stores import MemoryLog
 from hudkit.tools.task_handover import hand_on, handed_on, open_tasks_of, take_back
 
 
@@ -105,6 +107,31 @@ def test_a_new_process_of_a_running_session_takes_nothing_up(hud: Hud, tmp_path:
     again = hud.session("running", project=tmp_path, host="codex")
     again.frame(limit_tokens=200_000)
     assert not again.state.task
+
+
+class Filling(MemoryLog):
+    """A log whose medium can be full."""
+
+    full = False
+
+    def append(self, session_id, drafts, *, expected=None):  # type: ignore[no-untyped-def]
+        if self.full:
+            raise StoreFull("no space left on the medium")
+        return super().append(session_id, drafts, expected=expected)
+
+
+def test_a_session_that_began_while_nothing_could_be_written_takes_it_up_as_soon_as_it_can(tmp_path: Path) -> None:
+    log = Filling()
+    with Hud(log) as hud:
+        first = _worked(hud, tmp_path)
+        _hand_on(hud, tmp_path, first)
+        log.full = True
+        second = hud.session("two", project=tmp_path, host="codex")
+        assert "Mend the kiln" not in second.frame(limit_tokens=200_000, transcript=["u1"]).base
+        log.full = False
+        assert "Mend the kiln" in second.frame(limit_tokens=200_000, transcript=["u1", "u2"]).base
+        assert _state_words(second) == _state_words(first)
+        assert handed_on(hud.project(tmp_path)) is None
 
 
 def test_what_is_taken_back_is_not_taken_up(hud: Hud, tmp_path: Path) -> None:
