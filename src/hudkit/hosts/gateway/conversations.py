@@ -60,8 +60,8 @@ _FEW = 200
 class Conversation(msgspec.Struct):
     """A conversation of a client: its session, the keys of its last call's messages, and when each was first seen.
 
-    `updated` orders conversations by their last calls: it is the time of that, or, where the clock went back, one more
-    than that of the call before it.
+    `updated` orders conversations by their last calls: it is the time of that, or, where the clock went back, one
+    more than that of the call before it.
     """
 
     session: str
