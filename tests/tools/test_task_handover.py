@@ -169,3 +169,14 @@ def test_tasks_of_a_project_come_newest_first(hud: Hud, tmp_path: Path, hosts: t
     for number, host in enumerate(hosts):
         _worked(hud, tmp_path, f"ses_{number}", host)
     assert [state.session.host for _, state in open_tasks_of(hud.project(tmp_path))] == ["claude-code", "codex"]
+
+
+def test_the_session_that_worked_last_comes_first_where_the_clock_went_back(tmp_path: Path) -> None:
+    now = 1_795_000_000_000
+    with Hud(MemoryLog(), clock=lambda: now) as hud:
+        _worked(hud, tmp_path, "before", "codex")
+        now -= 86_400_000
+        last = _worked(hud, tmp_path, "after", "codex")
+        assert next(key for key, _ in open_tasks_of(hud.project(tmp_path))) == last.id
+        text = hud.session("next", project=tmp_path, host="codex").frame(limit_tokens=200_000).text
+    assert '"session": "after"' in text

@@ -160,13 +160,11 @@ class ResumeOffer:
     def _offer(self) -> Sequence[Payload]:
         own_project = project_of_key(self._key)
         keys = [key for key in self._log.sessions() if project_of_key(key) == own_project and key != self._key]
-        sessions = [key for key in keys if not key.startswith(f"{PROJECT_LOG}@")]
-        states = {key: self._state_of(key) for key in sessions[-MAX_EARLIER_SESSIONS:]}
-        top_level = {key: state for key, state in states.items() if not _is_subagent(state)}
-        if not top_level:
-            return ()
-        key, last = max(top_level.items(), key=lambda item: item[1].time)
-        if not last.task:
+        own = {key for key in keys if not key.startswith(f"{PROJECT_LOG}@")}
+        newest = [head.session_id for head in reversed(self._log.heads()) if head.session_id in own]
+        states = ((key, self._state_of(key)) for key in newest[:MAX_EARLIER_SESSIONS])
+        key, last = next(((key, state) for key, state in states if not _is_subagent(state)), ("", None))
+        if last is None or not last.task:
             return ()
         task = shorten(last.task.description, MAX_PIECE_CHARS)
         return (SessionOffer(name_among(key, (*keys, self._key)), task, len(last.steps.open), last.time),)

@@ -77,10 +77,10 @@ def _is_own(session: SessionCore, name: str) -> bool:
 def open_tasks_of(project: SessionCore) -> tuple[tuple[str, HudState], ...]:
     """Return the sessions of a project that have an open task, with their states, the one that worked last first."""
     own = project_of_key(project.id)
-    keys = [key for key in project.log.sessions() if project_of_key(key) == own][-_MAX_SESSIONS:]
-    states = {key: project.other(key) for key in keys if not key.startswith(f"{PROJECT_LOG}@")}
-    open_tasks = [(key, state) for key, state in states.items() if task_to_take(state)[0] and not _is_subagent(state)]
-    return tuple(sorted(open_tasks, key=lambda each: each[1].time, reverse=True))
+    newest = [head.session_id for head in reversed(project.log.heads()) if project_of_key(head.session_id) == own]
+    keys = [key for key in newest[:_MAX_SESSIONS] if not key.startswith(f"{PROJECT_LOG}@")]
+    states = ((key, project.other(key)) for key in keys)
+    return tuple((key, state) for key, state in states if task_to_take(state)[0] and not _is_subagent(state))
 
 
 def _is_subagent(state: HudState) -> bool:
