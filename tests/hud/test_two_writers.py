@@ -16,7 +16,7 @@ from hudkit.api import Hud, HudSession
 from hudkit.errors import BudgetError, SequenceConflict
 from hudkit.hud.frame import Frame
 from hudkit.hud.session_core import APPEND_ATTEMPTS
-from hudkit.log import Event, EventDraft, EventLog, Origin
+from hudkit.log import Batch, Event, EventDraft, EventLog, Origin
 from hudkit.log.payloads import FrameBase, NoteAdd, Payload, StepAdd, TaskSet
 from hudkit.log.stores.memory_log import MemoryLog
 from hudkit.sections.state import HudState, fold
@@ -38,6 +38,11 @@ class Overtaken:
         if expected is not None:
             self._other()
         return self._log.append(session_id, drafts, expected=expected)
+
+    def append_together(self, batches: Sequence[Batch]) -> list[tuple[Event, ...]]:
+        if any(batch.expected is not None for batch in batches):
+            self._other()
+        return self._log.append_together(batches)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._log, name)

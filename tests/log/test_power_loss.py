@@ -38,6 +38,19 @@ for number in count(begin + 1):
     log.add(session, f"m{number}", "model", number, CompletionRequest(("system",), messages))
     os.write(1, b"%d\\n" % number)
 """
+UNSYNCED = """
+import os, sys
+from itertools import count
+from hudkit.log import Batch, EventDraft, Origin
+from hudkit.log.payloads import NoteAdd
+from hudkit.log.stores import open_log
+log = open_log(sys.argv[1], busy_timeout=30.0)
+for number in count():
+    sync = not number % 5
+    draft = EventDraft(f"{os.getpid()}-{number}", number, 0, Origin.AGENT, NoteAdd(f"{number}"))
+    events = log.append_together([Batch(sys.argv[2], (draft,), sync=sync)])[0]
+    os.write(1, b"%d %d\\n" % (sync, events[0].seq))
+"""
 
 
 @pytest.fixture
@@ -73,6 +86,24 @@ def test_a_loss_of_power_takes_no_acknowledged_event(group: str, supply: PowerSu
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
         assert all(isinstance(event.payload, NoteAdd) for event in events)
     assert undone or LOSSES.rounds < LOSSES.full, "there was something to undo"
+
+
+@LOSSES
+def test_a_loss_of_power_takes_only_the_last_events_that_did_not_wait_for_the_disk(supply: PowerSupply) -> None:
+    path, chance, lost = supply.under / "log.db", LOSSES.chance(7), 0
+    appended: list[list[int]] = []
+    for _ in range(LOSSES.rounds):
+        command = ["-c", UNSYNCED, str(path), "s"]
+        lines = acknowledged_until_killed(command, supply, chance.uniform(0, 0.05))
+        appended = [[int(word) for word in line.split()] for line in lines]
+        supply.lose(chance)
+        with SqliteLog.open(path) as log:
+            events = list(log.read("s"))
+            assert list(log.verify()) == [], "what nobody was promised is no loss"
+        assert events[-1].seq >= max((seq for synced, seq in appended if synced), default=0)
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        lost += events[-1].seq < appended[-1][1]
+    assert lost or LOSSES.rounds < LOSSES.full, "there was something to lose"
 
 
 @LOSSES

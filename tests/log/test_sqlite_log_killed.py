@@ -13,6 +13,7 @@ import pytest
 
 from campaigns import Campaign
 from hudkit.errors import SequenceConflict
+from hudkit.log import Batch
 from hudkit.log.payloads import NoteAdd
 from hudkit.log.stores import SqliteLog
 from hudkit.log.stores import high_water_mark as marks
@@ -108,13 +109,13 @@ def test_expected_sees_what_another_connection_wrote(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_mark_is_synced_within_a_second_of_the_last_write(tmp_path: Path) -> None:
     calls: list[float] = []
-    real = marks._sync
+    real = marks.sync_file
 
     def counted(fd: int) -> None:
         calls.append(time.monotonic())
         real(fd)
 
-    marks._sync, before = counted, marks._sync
+    marks.sync_file, before = counted, marks.sync_file
     try:
         with SqliteLog.open(tmp_path / "log.db") as log:
             calls.clear()
@@ -127,5 +128,23 @@ def test_the_mark_is_synced_within_a_second_of_the_last_write(tmp_path: Path) ->
             log.append("s", note_drafts(1))
         assert len(calls) == synced + 1, "closing syncs the last write"
     finally:
-        marks._sync = before
+        marks.sync_file = before
     assert (tmp_path / "log.db.mark").stat().st_size == 512
+
+
+@pytest.mark.slow
+def test_what_did_not_wait_for_the_disk_is_there_at_once_and_its_mark_once_it_is_synced(tmp_path: Path) -> None:
+    path, mark = tmp_path / "log.db", tmp_path / "log.db.mark"
+    with SqliteLog.open(path) as log, SqliteLog.open(path, read_only=True) as reader:
+        log.append("s", note_drafts(1))
+        before = mark.read_bytes()
+        log.append_together([Batch("s", tuple(note_drafts(1, 2)), sync=False)])
+        assert reader.last_seq("s") == 2
+        assert mark.read_bytes() == before, "a loss of power may take it: no loss of what was promised"
+        deadline = time.monotonic() + PATIENCE
+        while mark.read_bytes() == before and time.monotonic() < deadline:
+            time.sleep(0.01)
+        synced = mark.read_bytes()
+        assert synced != before, "it is promised a second later"
+        log.append_together([Batch("s", tuple(note_drafts(1, 3)), sync=False)])
+    assert mark.read_bytes() != synced, "closing syncs what did not wait"

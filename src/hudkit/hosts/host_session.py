@@ -167,8 +167,11 @@ class HostSession:
         self._remember(messages, closed)
 
     def keep_conversation(self, call: HostCall) -> None:
-        """Keep what is said in a call that has gone out, to be read again. What cannot be is kept with the next."""
-        self._keep_conversation(self._dated(call.entries), call.title, call.agent, call.model)
+        """Keep what is said in a call that has gone out, to be read again. What cannot be is kept with the next.
+
+        The entries are dated. Only here another thread may come in between what is asked of this session.
+        """
+        self._keep_conversation(call.entries, call.title, call.agent, call.model)
 
     def follow_history(self, entries: Sequence[HostMessage], *, whole: bool = False) -> None:
         """Take back what messages recorded that the host took back, and bring back what is there again.

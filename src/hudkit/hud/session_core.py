@@ -30,8 +30,9 @@ from hudkit.hud.frame_request import (
 )
 from hudkit.log.codec import ID_LIMIT, encode_payload, is_id
 from hudkit.log.event import Event, EventDraft, Origin
-from hudkit.log.event_log import EventLog, Snapshot
+from hudkit.log.event_log import Batch, EventLog, Snapshot
 from hudkit.log.payloads import (
+    ContextSnapshot,
     EventGap,
     FrameBase,
     FrameDelta,
@@ -360,7 +361,8 @@ class SessionCore:
         new_window: bool = False,
         old_blocks: bool = False,
     ) -> Frame:
-        """Return the frame of the next call, recorded durably before it is returned.
+        """Return the frame of the next call, recorded before it is returned: durably, where it carries something for
+        the first time.
 
         `used_tokens` and `limit_tokens` are what the host reports (not given: the last report); `budget` is in
         tokens (not given: a share of the window); `density` follows the band where it is not given; `placement` is
@@ -440,8 +442,11 @@ class SessionCore:
                 self._append(drafts, state.seq)  # what happened has happened, with a frame or without
                 raise
             own = self.drafts(built.record, Origin.SYSTEM, ahead.window.calls + 1)
+            # What a call carries for the first time outlives a loss of power before it is sent. That another call was
+            # made, and what messages tell, which their host has, need not.
+            sync = not all(isinstance(payload, ContextSnapshot) for payload in built.record)
             try:
-                self._append((*drafts, *own), state.seq)
+                self._append((*drafts, *own), state.seq, sync=sync)
             except SequenceConflict as error:
                 conflict = error
                 continue
@@ -459,9 +464,13 @@ class SessionCore:
             return fold((*self.events(0, state.seq), *events))
         return fold(events, state)
 
-    def _append(self, drafts: tuple[EventDraft, ...], expected: int) -> None:
-        if drafts:
+    def _append(self, drafts: tuple[EventDraft, ...], expected: int, *, sync: bool = True) -> None:
+        if not drafts:
+            return
+        if sync:  # shares its commit with other sessions
             self._take(self.log.append(self.id, drafts, expected=expected))
+        else:
+            self._take(self.log.append_together((Batch(self.id, drafts, expected, sync=False),))[0])
 
     def frame_at(self, seq: int) -> Frame:
         """Return the frame at event `seq`: the recorded one, byte for byte, where a call ended there.

@@ -15,11 +15,15 @@ class Batch(msgspec.Struct, frozen=True):
     """Drafts of one session of which all are appended or none.
 
     `expected` is the last sequence number that the writer has seen; `None` appends behind whatever came since.
+
+    A commit of batches that need no `sync` need not wait for the disk: what it appends outlives the process at once,
+    and a loss of power from a second later on. All that came behind what is lost is lost with it.
     """
 
     session_id: str
     drafts: tuple[EventDraft, ...]
     expected: int | None = None
+    sync: bool = True
 
 
 class Snapshot(msgspec.Struct, frozen=True):

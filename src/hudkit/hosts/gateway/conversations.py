@@ -18,6 +18,7 @@ import logging
 import sqlite3
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from threading import RLock
 from typing import NamedTuple
@@ -52,6 +53,8 @@ _HELD = 1_000
 _OPENING_SECONDS = 5.0
 
 _BUSY_MS = 50
+
+_CHECKPOINT_WRITES = 200
 
 _FEW = 200
 """Conversations that a call is compared with, message by message, where it begins as none of them ended."""
@@ -117,6 +120,7 @@ class ConversationBook:
         """Open the database at `path` (`None`: in memory). With `half`, every second new conversation gets no HUD.
         Raises `sqlite3.Error`."""
         self._half = half
+        self._path = path
         self._lock = RLock()
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -126,10 +130,12 @@ class ConversationBook:
         )
         if path is not None:
             into_wal(self._db, _OPENING_SECONDS)
-        self._db.executescript(f"pragma synchronous=normal; {_SCHEMA}")
+        # Checkpoints wait for the disk: they are made where no call waits for them.
+        self._db.executescript(f"pragma synchronous=normal; pragma wal_autocheckpoint=0; {_SCHEMA}")
         # From now on somebody waits: what another process is in the way of is written with what comes next.
         self._db.execute(f"pragma busy_timeout={_BUSY_MS}")
         self._unwritten: deque[tuple[str, Sequence[object]]] = deque(maxlen=_HELD)
+        self._writes = 0  # since the last checkpoint
         self._version = -1
         self._latest = 0
         self._all: dict[str, Conversation] = {}
@@ -144,6 +150,22 @@ class ConversationBook:
             self._db.execute("pragma busy_timeout=5000")
             self._flush()
             self._db.close()
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Return whether so much was written that `checkpoint` should be called."""
+        return self._writes >= _CHECKPOINT_WRITES
+
+    def checkpoint(self) -> None:
+        """Move what was written into the database itself; others read and write meanwhile. Never raises."""
+        self._writes = 0
+        if self._path is None:
+            return
+        try:
+            with closing(sqlite3.connect(self._path, timeout=_OPENING_SECONDS)) as db:
+                db.execute("pragma wal_checkpoint(passive)")
+        except sqlite3.Error as error:
+            _LOG.warning("%s grows: %s", self._path, error)
 
     def all(self) -> list[Conversation]:
         """Return the conversations that are known, the newest last."""
@@ -342,6 +364,7 @@ class ConversationBook:
         try:
             while self._unwritten:
                 self._db.execute(*self._unwritten[0])
+                self._writes += 1
                 self._unwritten.popleft()
         except sqlite3.Error as error:
             _LOG.warning("what is known of a conversation is not kept yet: %s", error)

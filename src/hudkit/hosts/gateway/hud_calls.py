@@ -12,7 +12,7 @@ import logging
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -98,6 +98,8 @@ class HudCalls:
         self._clock = clock
         self._readers = ThreadPoolExecutor(2, "gateway-read")
         self._hud = ThreadPoolExecutor(1, "gateway-hud")
+        self._behind = ThreadPoolExecutor(1, "gateway-behind")
+        self._keeping: Future[None] | None = None
         self._standing: dict[str, _Standing] = {}
         self._busy: dict[str, Future[Any]] = {}
         self._answered: dict[str, tuple[int, CallCost | None]] = {}
@@ -118,6 +120,7 @@ class HudCalls:
         """End the threads; what is under way there is waited for."""
         self._readers.shutdown()
         self._hud.shutdown()
+        self._behind.shutdown()
 
     # -- what the relay asks -----------------------------------------------------------------------------------
 
@@ -227,7 +230,7 @@ class HudCalls:
         if injection is not None and injection.base:
             behind = {entries[index].key: blocks for index, blocks in injection.behind.items()}
             tokens = injection.frame.tokens if injection.frame is not None else 0
-            self._hud.submit(self._keep, session, asked, conversation.parent)
+            self._keeping = self._behind.submit(self._keep, session, asked, conversation.parent)
             self._standing.pop(session, None)
             self._standing[session] = _Standing(injection.base, behind, tokens)
             while len(self._standing) > _MAX_STANDING:
@@ -240,9 +243,10 @@ class HudCalls:
         return Injection(standing.base, again), standing.tokens
 
     def _keep(self, session: str, asked: HostCall, parent: str) -> None:
+        """Keep what was said, behind the call: neither this one nor the next one waits for the disk."""
         assert self.attached is not None
         try:
-            self.attached.with_session(session, lambda own: own.keep_conversation(asked), parent=parent)
+            self.attached.with_session(session, lambda own: own, parent=parent).keep_conversation(asked)
         except Exception:
             _LOG.exception("what was said is kept with the next call")
 
@@ -267,6 +271,8 @@ class HudCalls:
         assert attached is not None
 
         def answer() -> list[str]:
+            if self._keeping is not None:
+                wait((self._keeping,), _TOOL_SECONDS)  # what is asked for may be what was said in this call
             return [
                 attached.tool(conversation.session, call.name, call.text or "{}", parent=conversation.parent).text
                 for call in calls
@@ -303,6 +309,8 @@ class HudCalls:
         self.book.add_call(
             session, flight.call.model, self._clock(), flight.costs, hud=flight.hud, own=flight.own_cost
         )
+        if self.book.is_checkpoint_due:
+            self._behind.submit(self.book.checkpoint)
 
 
 class CallInFlight:

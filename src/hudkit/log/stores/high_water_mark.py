@@ -11,7 +11,8 @@ in 512 bytes (one disk sector) with their own checksum:
     mark is older than the database           -> fine: the mark is written after each commit, and a crash came between
 
 It is written at each commit, synced within a second and at each checkpoint: until a checkpoint the write-ahead log
-itself holds what the mark would tell.
+itself holds what the mark would tell. Of a commit that did not wait for the disk it is written once that is synced:
+the mark tells what was promised.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ import os
 import stat
 import struct
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock, Timer
 from typing import NamedTuple
 
-from hudkit.errors import StoreBusy, StoreUnsafe
+from hudkit.errors import StoreBusy, StoreError, StoreUnsafe
 
 SYNC_SECONDS = 0.8
 """Longest time for which a written mark stays unsynced (a second, less what a sync takes)."""
@@ -37,7 +39,8 @@ _MAGIC = b"hudmark1"
 _SIZE = 512
 _SUM = 32
 _POLL_SECONDS = 0.002
-_sync = getattr(os, "fdatasync", os.fsync)
+sync_file = getattr(os, "fdatasync", os.fsync)
+"""Makes what was written to an open file durable."""
 
 
 class HighWaterMark(NamedTuple):
@@ -67,6 +70,38 @@ def _decode_mark(block: bytes) -> HighWaterMark | None:
     return HighWaterMark(position, body[_FORM.size : _FORM.size + size].decode("utf-8", "replace"), seq, link)
 
 
+class SyncTimer:
+    """Calls a function `SYNC_SECONDS` after it was first asked to, once for all who asked meanwhile."""
+
+    def __init__(self, sync: Callable[[], None]) -> None:
+        self._sync = sync
+        self._timer: Timer | None = None
+
+    def start(self) -> None:
+        """Have it called in time; at once, where no thread can be started."""
+        if self._timer is not None:
+            return
+        timer = Timer(SYNC_SECONDS, self._call)
+        timer.daemon = True
+        try:
+            timer.start()
+        except RuntimeError:  # while the interpreter ends
+            self._sync()
+        else:
+            self._timer = timer
+
+    def cancel(self) -> None:
+        """Have it called no more."""
+        timer = self._timer
+        if timer is not None:
+            timer.cancel()
+
+    def _call(self) -> None:
+        self._timer = None  # before the call: what is written from now on gets a timer of its own
+        with suppress(OSError, StoreError):  # what is written next is synced with all before it
+            self._sync()
+
+
 class HighWaterMarkFile:
     """The open file of a mark: the lock that orders writers' marks, and the timer that syncs the last one in time."""
 
@@ -82,7 +117,7 @@ class HighWaterMarkFile:
         if not read_only:
             os.fchmod(self._fd, 0o600)
         self._guard = Lock()
-        self._timer: Timer | None = None
+        self._timer = SyncTimer(self.sync)
         self._unsynced = False
 
     def read(self, timeout: float) -> HighWaterMark | bytes:
@@ -112,28 +147,18 @@ class HighWaterMarkFile:
         """Write the mark; call it under `lock`, after the commit. It is synced within `SYNC_SECONDS`."""
         os.pwrite(self._fd, _encode_mark(mark), 0)
         self._unsynced = True
-        if self._timer is None:
-            timer = Timer(SYNC_SECONDS, self._sync_in_time)
-            timer.daemon = True
-            try:
-                timer.start()
-            except RuntimeError:  # no thread can be started while the interpreter ends
-                self.sync()
-            else:
-                self._timer = timer
+        self._timer.start()
 
     def sync(self) -> None:
         """Make the mark durable now."""
         with self._guard:
             if self._fd >= 0 and self._unsynced:
                 self._unsynced = False
-                _sync(self._fd)
+                sync_file(self._fd)
 
     def close(self) -> None:
         """Sync what was written and close; closing twice is harmless."""
-        timer = self._timer
-        if timer is not None:
-            timer.cancel()
+        self._timer.cancel()
         try:
             self.sync()
         finally:
@@ -141,11 +166,6 @@ class HighWaterMarkFile:
                 if self._fd >= 0:
                     os.close(self._fd)
                     self._fd = -1
-
-    def _sync_in_time(self) -> None:
-        self._timer = None  # before the sync: a mark that is written from now on gets a timer of its own
-        with suppress(OSError):  # the events are durable without it, and the next commit writes the mark again
-            self.sync()
 
     def _lock(self, how: int, timeout: float) -> None:
         deadline = time.monotonic() + timeout

@@ -499,7 +499,7 @@ class SalvagedLog(SqliteLog):
     _folder: Path
     _error: StoreDamaged
 
-    def _writing(self) -> NoReturn:
+    def _writing(self, *, sync: bool = True) -> NoReturn:  # noqa: ARG002 (as the log has it)
         """Everything that writes begins here."""
         raise self._error
 

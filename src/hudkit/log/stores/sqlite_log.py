@@ -19,7 +19,7 @@ from hudkit.log.codec import GENESIS, is_id
 from hudkit.log.event_log import ANOTHER_EVENT, MORE_THAN_ONE_SESSION
 from hudkit.log.stores import log_tables
 from hudkit.log.stores.hash_chain import ChainHead, ChainScan, EventRow, check_id, damage_error
-from hudkit.log.stores.high_water_mark import HighWaterMark, HighWaterMarkFile
+from hudkit.log.stores.high_water_mark import HighWaterMark, HighWaterMarkFile, SyncTimer, sync_file
 from hudkit.log.stores.log_tables import (
     COLUMNS,
     LOG_SCHEMA,
@@ -62,8 +62,9 @@ _opening = RLock()
 class SqliteLog(BatchAppends):
     """An `EventLog` in a file. Several threads and several processes may use the same file at once.
 
-    A call returns when its events would survive a loss of power. Writers are ordered by SQLite's write lock; heads
-    are read inside the write transaction, so nothing is cached that another process could make stale.
+    A call returns when its events would survive a loss of power, but for batches that need no sync. Writers are
+    ordered by SQLite's write lock; heads are read inside the write transaction, so nothing is cached that another
+    process could make stale.
     """
 
     _refusals_of_all = (StoreBusy, StoreGone, StoreReadOnly)
@@ -81,6 +82,8 @@ class SqliteLog(BatchAppends):
         self._closed = False
         self._pages = 0  # written since the last checkpoint, roughly
         self._truncate = False  # the write-ahead log still holds a payload that was redacted
+        self._unsynced: HighWaterMark | None = None  # of the last commit, where that did not wait for the disk
+        self._sync_timer = SyncTimer(self._sync_in_time)
 
     @property
     def path(self) -> Path:
@@ -249,6 +252,7 @@ class SqliteLog(BatchAppends):
         with self._reading() as db:
             if self._mark is None:
                 raise StoreReadOnly(f"{self._path} was opened read-only", hint="Open it for writing")
+            self._sync()
             self._mark.sync()
             db.execute("VACUUM")
             busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
@@ -263,6 +267,8 @@ class SqliteLog(BatchAppends):
             self._closed = True
             with store_errors(self._path):
                 try:
+                    self._sync_timer.cancel()
+                    self._sync()
                     if self._truncate:
                         self._checkpoint()
                     if self._mark is not None:
@@ -278,8 +284,8 @@ class SqliteLog(BatchAppends):
 
     def _commit(self, batches: Sequence[Batch], *, together: bool) -> list[tuple[Event, ...] | StoreError]:
         answers: list[tuple[Event, ...] | StoreError] = []
-        pages, erased = 0, False
-        with self._writing() as (db, mark):
+        pages, erased, sync = 0, False, any(batch.sync for batch in batches)
+        with self._writing(sync=sync) as (db, mark):
             last: HighWaterMark | None = None
             for batch in batches:
                 try:
@@ -296,12 +302,18 @@ class SqliteLog(BatchAppends):
                     last = written.mark
             db.execute("COMMIT")
             self._files.check(db)
-            if last is not None:
+            if last is not None and sync:
+                # A commit that is synced syncs those before it.
+                self._unsynced = None
                 with suppress(OSError):  # the events are durable; the next commit writes the mark again
                     mark.write(last)
+            elif last is not None:
+                self._unsynced = last
+                self._sync_timer.start()
         self._pages += pages
         self._truncate = self._truncate or erased
-        self._checkpoint()
+        if sync:
+            self._checkpoint()
         return answers
 
     def _reconcile(self, remarks: Sequence[Finding]) -> None:
@@ -324,9 +336,39 @@ class SqliteLog(BatchAppends):
                 mark.write(there)
                 mark.sync()
 
+    def _sync_in_time(self) -> None:
+        self._sync()
+        self._checkpoint()
+
+    def _sync(self) -> None:
+        """Make durable what was committed without waiting for the disk, and write its mark."""
+        unsynced = self._unsynced
+        if unsynced is None or self._mark is None:
+            return
+        # Without the lock, so that nobody waits. No lock of SQLite's is on this file, which closing it would end.
+        fd = os.open(companion_path(self._path, "-wal"), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            sync_file(fd)
+        finally:
+            os.close(fd)
+        with self._lock:
+            if self._unsynced is not unsynced:
+                return  # what came since was synced, or will be
+            self._mark.lock(self._timeout)
+            try:
+                there = self._mark.peek()
+                if not isinstance(there, HighWaterMark) or there.position < unsynced.position:
+                    self._mark.write(unsynced)  # else another process has written a later one
+            finally:
+                self._mark.unlock()
+            self._unsynced = None
+
     @contextmanager
-    def _writing(self) -> Iterator[tuple[sqlite3.Connection, HighWaterMarkFile]]:
-        """A write transaction with the mark's lock; the block commits and then writes the mark."""
+    def _writing(self, *, sync: bool = True) -> Iterator[tuple[sqlite3.Connection, HighWaterMarkFile]]:
+        """A write transaction with the mark's lock; the block commits and then writes the mark.
+
+        Without `sync` the commit does not wait for the disk.
+        """
         with self._lock:
             self._check_open()
             db, mark = self._db, self._mark
@@ -334,6 +376,8 @@ class SqliteLog(BatchAppends):
                 raise StoreReadOnly(f"{self._path} was opened read-only", hint="Open it for writing")
             self._files.check(db)
             try:
+                if not sync:
+                    db.execute("PRAGMA synchronous = NORMAL")
                 # In this order always, so that two processes cannot wait for each other: SQLite's lock, then the
                 # mark's.
                 db.execute("BEGIN IMMEDIATE")
@@ -349,13 +393,16 @@ class SqliteLog(BatchAppends):
                 raise translated from error
             finally:
                 mark.unlock()
+                if not sync:
+                    db.execute("PRAGMA synchronous = FULL")
 
     def _checkpoint(self) -> None:
         """Move the write-ahead log into the database where it is long; what was committed is durable either way."""
         if self._mark is None or (self._pages < _CHECKPOINT_PAGES and not self._truncate):
             return
-        with self._lock, suppress(OSError, sqlite3.Error):
+        with self._lock, suppress(OSError, sqlite3.Error, StoreError):
             # First the mark: a checkpoint throws away the log that would tell of a loss.
+            self._sync()
             self._mark.sync()
             how = "TRUNCATE" if self._truncate else "PASSIVE"
             busy = self._db.execute(f"PRAGMA wal_checkpoint({how})").fetchone()[0]
