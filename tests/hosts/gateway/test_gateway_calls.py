@@ -252,6 +252,58 @@ def test_places_in_any_json_are_those_of_its_values(
         assert json.loads(put) == json.loads(body)
 
 
+def item_of(path: str, kind: str, n: int) -> Json:
+    """One message: what the user said, an answer, a call, its result, a result with words behind."""
+    use = {"type": "tool_use", "id": f"t{n}", "name": "bash", "input": {"command": f"make {n}"}}
+    result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"part {n}"}
+    words = {"type": "text", "text": f"go on {n}"}
+    function = {"name": "bash", "arguments": f'{{"command": "make {n}"}}'}
+    user, assistant = {"role": "user", "content": f"say {n}"}, {"role": "assistant", "content": f"said {n}"}
+    shapes: dict[str, tuple[Json, Json, Json, Json]] = {
+        "/v1/messages": (
+            {"role": "assistant", "content": [words, use]},
+            {"role": "user", "content": [result]},
+            {"role": "user", "content": [result, words]},
+            {"role": "user", "content": [words | {"cache_control": {"type": "ephemeral"}}]},
+        ),
+        "/v1/chat/completions": (
+            {"role": "assistant", "tool_calls": [{"id": f"t{n}", "type": "function", "function": function}]},
+            {"role": "tool", "tool_call_id": f"t{n}", "content": f"part {n}"},
+            {"role": "system", "content": f"mind {n}"},
+            {"role": "user", "content": [words]},
+        ),
+        "/v1/responses": (
+            {"type": "function_call", "call_id": f"t{n}", "name": "bash", "arguments": function["arguments"]},
+            {"type": "function_call_output", "call_id": f"t{n}", "output": f"part {n}"},
+            {"role": "developer", "content": f"mind {n}"},
+            {"role": "user", "content": [{"type": "input_text", "text": f"go on {n}"}]},
+        ),
+    }
+    return dict(zip(KINDS, (user, assistant, *shapes[path]), strict=True))[kind]
+
+
+KINDS = ("user", "assistant", "call", "result", "mixed", "marked")
+ITEMS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 2)), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@given(steps=st.lists(st.tuples(st.integers(0, 12), ITEMS, st.integers(0, 3)), min_size=2, max_size=6))
+def test_what_is_read_on_from_the_call_before_is_what_is_read_from_the_beginning(
+    path: str, steps: list[tuple[int, list[tuple[str, int]], int]]
+) -> None:
+    items: list[Json] = []
+    for stays, more, lead in steps:
+        items = items[:stays] + [item_of(path, *each) for each in more]
+        key = "input" if path == "/v1/responses" else "messages"
+        body = json.dumps({"model": "x" * lead, key: items, "tools": [TOOL[path]]}).encode()
+        after_others, alone = (
+            SHAPES[path.removeprefix("/v1")](body),
+            SHAPES[path.removeprefix("/v1")](body, str(body)),
+        )
+        assert after_others.items == alone.items
+        assert after_others.entries == alone.entries
+
+
 @pytest.mark.parametrize("path", PATHS)
 @given(turns=st.integers(0, 6), indent=st.sampled_from([None, 2]), blocks=st.lists(st.text(max_size=30), max_size=3),
        base=st.text(min_size=1, max_size=60))  # fmt: skip

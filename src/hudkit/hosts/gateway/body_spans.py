@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -54,15 +54,16 @@ def object_spans(body: bytes, span: Span) -> dict[str, Span]:
     return spans
 
 
-def array_spans(body: bytes, span: Span) -> list[Span]:
-    """Return where the elements of an array stand. Raises `BodyUnknown`."""
+def array_spans(body: bytes, span: Span, leading: Sequence[Span] = ()) -> list[Span]:
+    """Return where the elements of an array stand, but for the `leading` ones, which are known. Raises
+    `BodyUnknown`."""
     try:
         values = _ARRAY.decode(memoryview(body)[span.start : span.end])
-        place = body.index(b"[", span.start) + 1
+        place = leading[-1].end if leading else body.index(b"[", span.start) + 1
     except (msgspec.DecodeError, ValueError, RecursionError):
         raise BodyUnknown from None
     spans = []
-    for raw in values:
+    for raw in values[len(leading) :]:
         comma = _COMMA.match(body, place)
         assert comma is not None  # it matches nothing, too
         spans.append(_span_of(body, comma.end(), raw))

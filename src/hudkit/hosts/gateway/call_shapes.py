@@ -8,12 +8,13 @@ stands there with the same bytes in each later one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from hashlib import blake2b
+from operator import attrgetter
 from threading import Lock
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -108,42 +109,64 @@ class _EntryPlace(NamedTuple):
     item: int
 
 
-V = TypeVar("V")
+class _Reading(NamedTuple):
+    """What was read of a call's list of messages, from which the reading of the next call goes on."""
+
+    raw: bytes
+    spans: Sequence[Span]
+    """Of its items, in these bytes."""
+    items: Sequence[_WireItem]
+    entries: Sequence[_EntryPlace]
+    """All that they say, an answer that is begun at the end, too."""
+    names: Sequence[str]
+    """Digests of what each entry is known by."""
+
+    def shared_items(self, raw: bytes) -> int:
+        """Return how many of the items another list begins with, byte for byte."""
+        low, high = 0, len(self.spans)
+        while low < high:  # if it begins with n of them, it begins with fewer
+            middle = (low + high + 1) // 2
+            if raw.startswith(self.raw[: self.spans[middle - 1].end]):
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
 
-class _Recent(Generic[V]):
-    """Values by key, the newest of them, as far as they fit. Safe for several threads."""
+class _RecentReadings:
+    """The readings of the newest calls, as far as they fit. Safe for several threads.
+
+    Each call of a conversation begins with the call before it: only what is new of it is read. A list is found by its
+    beginning, which other conversations may have, too.
+    """
+
+    _PER_KEY = 8
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._size = 0
-        self._values: dict[Any, tuple[V, int, object]] = {}
+        self._readings: dict[Any, list[_Reading]] = {}
         self._lock = Lock()
 
-    def get(self, key: Any) -> V | None:
-        """Return a value that is held, and hold it longer."""
+    def longest(self, key: object, raw: bytes) -> tuple[_Reading | None, int]:
+        """Return the reading whose items a list shares most of, from its beginning, and how many these are."""
         with self._lock:
-            held = self._values.pop(key, None)
-            if held is None:
-                return None
-            self._values[key] = held
-            return held[0]
+            readings = tuple(self._readings.get(key, ()))
+        shared = [(reading.shared_items(raw), place) for place, reading in enumerate(readings)]
+        count, place = max(shared, default=(0, 0))
+        return (readings[place], count) if count else (None, 0)
 
-    def put(self, key: Any, value: V, size: int, beside: object = None) -> None:
-        """Hold a value of a size, with what has to live as long, and let go of the oldest where it is too much."""
+    def put(self, key: object, reading: _Reading, before: _Reading | None) -> None:
+        """Hold a reading, in place of the one `before`, and let go of the oldest where it is too much."""
         with self._lock:
-            if key in self._values:
-                return
-            self._values[key] = (value, size + 200, beside)
-            self._size += size + 200
-            while self._size > self._most:
-                _, freed, _ = self._values.pop(next(iter(self._values)))
-                self._size -= freed
+            others = [each for each in self._readings.pop(key, ()) if each is not before]
+            self._readings[key] = [*others[1 - self._PER_KEY :], reading]
+            self._size = sum(len(each.raw) for readings in self._readings.values() for each in readings)
+            while self._size > self._most and len(self._readings) > 1:
+                self._size -= sum(len(each.raw) for each in self._readings.pop(next(iter(self._readings))))
 
 
-_MAX_RECENT = 48 * 1024 * 1024
-_READ: _Recent[_WireItem] = _Recent(_MAX_RECENT)
-_ENTRIES: _Recent[HostMessage] = _Recent(_MAX_RECENT)
+_RECENT = _RecentReadings(48 * 1024 * 1024)
 
 
 class ProviderCall(ABC):
@@ -166,21 +189,27 @@ class ProviderCall(ABC):
         if place is None:
             raise BodyUnknown
         self._place = place
-        self._spans = array_spans(body, place) if body[place.start : place.start + 1] == b"[" else []
+        self._before: _Reading | None = None
+        self._shared = 0
+        self._spans: list[Span] = []
+        self.items: list[_WireItem] = []
+        if body[place.start : place.start + 1] == b"[":
+            self._read_items(place)
+
+    def _read_items(self, place: Span) -> None:
+        """Read the items of the list: those that the call before had are not read again."""
+        self._raw = self.body[place.start : place.end]
+        self._key = (self.shape, self._client, self._raw[:512])
+        self._before, self._shared = _RECENT.longest(self._key, self._raw)
+        if self._before is not None:
+            spans = self._before.spans[: self._shared]
+            self._spans = [Span(start + place.start, end + place.start) for start, end in spans]
+            self.items = list(self._before.items[: self._shared])
+        self._spans += array_spans(self.body, place, self._spans)
         try:
-            self.items = [self._read_item(span) for span in self._spans]
+            self.items += [self._item(read_value(self.body, span)) for span in self._spans[self._shared :]]
         except (KeyError, TypeError, AttributeError, ValueError):
             raise BodyUnknown from None
-
-    def _read_item(self, span: Span) -> _WireItem:
-        """Return an item; one that was read before is not read again: most of a call was in the last one."""
-        raw = self.body[span.start : span.end]
-        key = (self.shape, blake2b(raw, digest_size=16).digest())
-        item = _READ.get(key)
-        if item is None:
-            item = self._item(read_value(raw))
-            _READ.put(key, item, len(raw))
-        return item
 
     def field(self, name: str) -> Any:
         """Return a field of the body; `None` where it is not there."""
@@ -253,30 +282,35 @@ class ProviderCall(ABC):
     @cached_property
     def entries(self) -> list[_EntryPlace]:
         """Return the messages up to the last one that is the client's: an answer that is begun is left out."""
-        seen: Counter[str] = Counter()
-        out = []
-        for kind, members in self._groups():
+        before, out, names = self._before, list[_EntryPlace](), list[str]()
+        if before is not None:
+            # Where one ends is told by the item behind it: those before the last shared item are as they were.
+            count = bisect_left(before.entries, self._shared - 1, key=attrgetter("item"))
+            out, names = list(before.entries[:count]), list(before.names[:count])
+        seen = Counter(names)
+        for kind, members in self._groups(out[-1].item + 1 if out else 0):
             # A prompt alone in an item of its own, or behind the results in one.
             items = [self.items[index] for index in members]
             words = "\0".join((kind, *_identity(kind, items)))
-            key = entry_key(words, str(seen[words]))
-            seen[words] += 1
-            known_by = (self._client, kind, key, *map(id, items))
-            entry = _ENTRIES.get(known_by)
-            if entry is None:
-                entry = self._said(key, items[0]) if kind == "said" else self._response(key, items)
-                # The items stay with it, so that none other can have their places in memory.
-                _ENTRIES.put(known_by, entry, entry.size, items)
+            name = entry_key(words)
+            key = entry_key(words, str(seen[name]))
+            seen[name] += 1
+            names.append(name)
+            entry = self._said(key, items[0]) if kind == "said" else self._response(key, items)
             out.append(_EntryPlace(entry, members[-1]))
+        if self._spans:
+            spans = [Span(start - self._place.start, end - self._place.start) for start, end in self._spans]
+            _RECENT.put(self._key, _Reading(self._raw, spans, self.items, tuple(out), names), before)
         while out and out[-1].entry.role == "assistant":
             out.pop()
         return out
 
-    def _groups(self) -> Iterator[tuple[str, list[int]]]:
-        """Yield what was said, and responses with the results of their calls, by the places of their items."""
+    def _groups(self, start: int) -> Iterator[tuple[str, list[int]]]:
+        """Yield what was said, and responses with the results of their calls, by the places of their items, from an
+        item on."""
         response: list[int] = []
-        leading = True
-        for index, item in enumerate(self.items):
+        leading = not start
+        for index, item in enumerate(self.items[start:], start):
             if leading and item.role == "system":
                 continue
             leading = False

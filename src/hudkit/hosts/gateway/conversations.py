@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from threading import RLock
@@ -81,8 +81,8 @@ class CallSigns(NamedTuple):
 
     keys: Sequence[str]
     """Those of its messages."""
-    calls: Sequence[str]
-    """Those of them that have calls of tools with ids of their own."""
+    calls: Callable[[], Sequence[str]]
+    """Gives those of them that have calls of tools with ids of their own."""
     prompts: int
     """Messages before the first answer."""
     hint: str = ""
@@ -307,7 +307,7 @@ class ConversationBook:
             same = next((each for each in newest if each.hint == signs.hint and not each.parent), None)
             if same is not None:
                 return same
-        own, present = set(signs.calls), set(keys)
+        own, present = set(signs.calls()), set(keys)
         for each in newest[:_FEW] if own else ():
             # Its beginning is another, but its end is there.
             ends = each.keys[-2:]
