@@ -156,6 +156,11 @@ class Pi:
         """Run a command that begins with a slash, which no model is asked about."""
         self.ask("prompt", message=text)
 
+    @property
+    def notices(self) -> list[str]:
+        """What was shown to the person."""
+        return [str(event["message"]) for event in self.events if event.get("method") == "notify"]
+
     def wait_for(self, kind: str) -> dict[str, Any]:
         """Wait until pi says that something has happened, and return what it says."""
         said = next((event for event in self.events if event["type"] == kind), None)

@@ -59,6 +59,26 @@ def test_a_step_back_in_the_tree_takes_back_what_it_recorded(
     assert "Rust" not in model.chats[-1].text and "legacy/" not in model.chats[-1].text
 
 
+def test_a_person_sees_the_hud_and_pins_a_line_without_the_model(
+    model: ScriptedModel, data: PiData, project: Path, tmp_path: Path
+) -> None:
+    with Pi(tmp_path / "home", project, model.url, "s1", extensions=[data.write_extension()]) as host:
+        model.play(uses(note("prices are in cents")), says("done"))
+        host.say("Please begin.")
+        host.run_command("/pin Releases go out on Tuesdays only")
+        host.run_command("/hud")
+        pinned, shown = host.notices[-2:]
+        assert "prices are in cents" in shown and "Releases go out on Tuesdays only" in shown
+        host.run_command("/pin")
+        assert "usage: hudkit pin" in host.notices[-1]
+        requests = len(model.chats)
+        model.play(says("done"))
+        host.say("Go on.")
+    assert len(model.chats) == requests + 1, "no model was asked about a command"
+    assert "Releases go out on Tuesdays only" in model.chats[-1].text
+    assert "usage: hudkit" not in model.chats[-1].text and pinned not in model.chats[-1].text
+
+
 def test_the_agent_can_ask_for_a_compaction(
     model: ScriptedModel, data: PiData, project: Path, tmp_path: Path
 ) -> None:

@@ -144,6 +144,52 @@ export default function hudkit(pi) {
       }),
     });
   }
+
+  for (const [name, { description, line }] of Object.entries(COMMANDS)) {
+    pi.registerCommand(name, {
+      description,
+      handler: safely(async (args, context) => {
+        const one = tellLast(context);
+        await within(one.flush(), isSilent() ? 0 : DEADLINE_MS).catch(() => {});
+        const text = await answerOf(line(one.identity.session, args.trim()));
+        // Where nobody could see a notice, it is what the command prints.
+        if (context.hasUI) context.ui.notify(text, "info");
+        else console.log(text);
+      }),
+    });
+  }
+}
+
+// -- commands: what a person types is answered by hudkit's own command line, about this session; no model sees it ---------
+
+const words = (text) => text.split(/\s+/).filter(Boolean);
+const COMMANDS = {
+  hud: {
+    description: "Show what the HUD of this session knows",
+    line: (session, args) => ["show", session, ...words(args)],
+  },
+  pin: {
+    description: "Keep a line in sight of the agent, through every compaction",
+    line: (session, args) => (args ? ["pin", "--session", session, "--", args] : ["pin", "--help"]),
+  },
+  compactions: {
+    description: "What each compaction of this session dropped and kept",
+    line: (session, args) => ["compactions", ...words(args), "--session", session],
+  },
+};
+const COMMAND_MS = 20_000;
+const MAX_SHOWN = 50_000; // characters
+
+function answerOf(line) {
+  const env = { ...process.env, HUDKIT_DATA: BAKED.data, HUDKIT_DB: BAKED.db, NO_COLOR: "1" };
+  return new Promise((resolve) => {
+    let text = "";
+    const child = spawn(BAKED.python, ["-P", "-E", "-m", "hudkit", ...line], { env, timeout: COMMAND_MS });
+    child.stdout.on("data", (part) => (text += part));
+    child.stderr.on("data", (part) => (text += part));
+    child.on("error", ({ code }) => resolve(`its interpreter cannot be run (${code}); run: hudkit doctor`));
+    child.on("close", () => resolve(text.trim().slice(0, MAX_SHOWN) || "nothing to show"));
+  });
 }
 
 const WHOLE = "arguments";
