@@ -67,6 +67,31 @@ def test_it_runs_is_turned_off_and_on_and_tells_what_it_cost(
     assert code == 0 and "with the HUD: 2 calls" in out and "x " in out
 
 
+@pytest.mark.slow
+def test_doctor_says_which_gateways_run_what_they_cost_and_what_is_wrong(
+    hudkit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HUDKIT_DATA", str(tmp_path))
+    monkeypatch.setenv("HUDKIT_DB", str(tmp_path / "hudkit.db"))
+
+    def look() -> tuple[str, str]:
+        checks = json.loads(hudkit("doctor", "--json")[1])["checks"]
+        return next((check["verdict"], check["words"]) for check in checks if check["name"] == "gateway")
+
+    assert look() == ("pass", "none has run with this log")
+    with ScriptedModel(lambda _: says("done")) as model, started(tmp_path, "--upstream", model.url) as url:
+        ask(url)
+        verdict, words = look()
+        assert verdict == "pass" and f"{url} goes to {model.url}; 1 calls with the HUD cost × 1." in words
+        assert hudkit("gateway", "off")[0] == 0
+        assert look() == ("warn", "the HUD of gateways is off")
+        assert hudkit("gateway", "on")[0] == 0
+        model.close()
+        assert look() == ("fail", f"{url} goes to {model.url}, which cannot be reached")
+    verdict, words = look()
+    assert verdict == "pass" and words.startswith("none runs; 1 calls")
+
+
 def test_what_is_wrong_is_said_in_a_line(hudkit: Any, tmp_path: Path) -> None:
     for words in (("gateway",), ("gateway", "--upstream", "api.example.com"), ("gateway", "--upstream", "ftp://x")):
         code, _, err = hudkit(*words)

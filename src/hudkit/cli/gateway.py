@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from hudkit import paths
 from hudkit.cli import complain
 from hudkit.cli.common import SCHEMA, as_json, log_to_stderr
 from hudkit.errors import ConfigError
-from hudkit.hosts.gateway.conversations import ConversationBook, ReceiptRow
+from hudkit.hosts.gateway.conversations import ConversationBook, ReceiptRow, RunningGateway
 from hudkit.hosts.gateway.hud_calls import HOST, HudCalls
 from hudkit.hosts.gateway.relay import UpstreamUrl
 from hudkit.hosts.gateway.service import serve
@@ -44,10 +45,14 @@ def _serve(args: argparse.Namespace) -> int:
     log_to_stderr()
     log = _log_path(args)
     attached = InProcessHud(log, host=HOST, project=args.project) if args.hud else None
-    calls = HudCalls(attached, _open_book(log, half=args.half), switch=_is_on)
+    book = _open_book(log, half=args.half)
+    calls = HudCalls(attached, book, switch=_is_on)
+    listening: list[RunningGateway] = []
 
     def say(port: int) -> None:
         where = f"http://{args.host}:{port}"
+        listening.append(RunningGateway(where, args.upstream, os.getpid(), args.hud))
+        book.note_listening(listening[0])
         if args.json:
             # One line: who starts it reads a line, and it goes on.
             facts = {"schema": SCHEMA, "url": where, "upstream": args.upstream, "hud": args.hud}
@@ -64,7 +69,10 @@ def _serve(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         pass
     finally:
+        for own in listening:
+            book.note_stopped(own)
         calls.close()
+        book.close()
         if attached is not None:
             attached.close()
     return 0

@@ -9,6 +9,7 @@ from hudkit.cli.checks.codex_checks import CODEX_CHECKS
 from hudkit.cli.checks.conflicting_plugins import CONFLICT_CHECKS
 from hudkit.cli.checks.environment import CheckEnvironment, read_environment
 from hudkit.cli.checks.fixes import apply_fixes
+from hudkit.cli.checks.gateway_checks import GATEWAY_CHECKS
 from hudkit.cli.checks.host_checks import MCP_CHECKS, MODEL_CHECKS, OPENCODE_CHECKS
 from hudkit.cli.checks.pi_checks import PI_CHECKS
 from hudkit.cli.checks.report import report
@@ -24,6 +25,7 @@ CHECKS: tuple[CheckRow, ...] = (
     *CONFLICT_CHECKS,
     *CODEX_CHECKS,
     *PI_CHECKS,
+    *GATEWAY_CHECKS,
     *MCP_CHECKS,
     *MODEL_CHECKS,
 )

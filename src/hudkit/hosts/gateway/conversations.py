@@ -45,6 +45,8 @@ create table if not exists calls(
     id integer primary key, time integer not null, session text not null, model text not null, hud integer not null,
     rounds integer not null, known integer not null, cached integer not null, written integer not null,
     fresh integer not null, output integer not null, paid real not null, own real not null);
+create table if not exists gateways(
+    url text primary key, upstream text not null, process integer not null, hud integer not null);
 """
 
 _HELD = 1_000
@@ -111,6 +113,16 @@ class ReceiptRow(NamedTuple):
     def times(self) -> float | None:
         """Return cost with the HUD ÷ cost without it; `None` where nothing was reported."""
         return self.paid / (self.paid - self.own) if self.paid > self.own else None
+
+
+class RunningGateway(NamedTuple):
+    """A gateway that listens, or was killed as it did."""
+
+    url: str
+    upstream: str
+    process: int
+    hud: bool
+    """Whether it was started with a HUD."""
 
 
 class ConversationBook:
@@ -289,6 +301,25 @@ class ConversationBook:
                 ReceiptRow(session, bool(hud), calls, reported, CallCost(cached, written, fresh, output), paid, own)
                 for session, hud, calls, reported, cached, written, fresh, output, paid, own in rows
             ]
+
+    # -- who listens -------------------------------------------------------------------------------------------
+
+    def note_listening(self, gateway: RunningGateway) -> None:
+        """Note that a gateway listens, so that `hudkit doctor` can look at it."""
+        with self._lock:
+            self._write("insert or replace into gateways values (?, ?, ?, ?)", gateway)
+
+    def note_stopped(self, gateway: RunningGateway) -> None:
+        """Note that it does so no more."""
+        with self._lock:
+            self._write("delete from gateways where url = ? and process = ?", (gateway.url, gateway.process))
+
+    def gateways(self) -> list[RunningGateway]:
+        """Return the gateways that listen, and those that were killed."""
+        with self._lock:
+            self._flush()
+            rows = self._db.execute("select url, upstream, process, hud from gateways order by url")
+            return [RunningGateway(url, upstream, process, bool(hud)) for url, upstream, process, hud in rows]
 
     # -- inside ------------------------------------------------------------------------------------------------
 
