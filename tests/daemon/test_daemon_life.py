@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -227,6 +228,15 @@ def test_where_the_socket_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("HUDKIT_DATA", "/x/" + "y" * 100)
     short = socket_path.socket_path()
     assert short.parent.name == f"hudkit-{os.geteuid()}" and len(str(short)) < 100
+    # Neither a long `TMPDIR` nor a long `XDG_RUNTIME_DIR` is in the way.
+    monkeypatch.setattr(tempfile, "tempdir", "/t/" + "z" * 100)
+    assert socket_path.socket_path() == Path("/tmp", f"hudkit-{os.geteuid()}", short.name)
+    monkeypatch.delenv("HUDKIT_DATA")
+    monkeypatch.setenv("HOME", "/x/" + "y" * 100)
+    long = tmp_path / ("r" * 100)
+    long.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
+    assert socket_path.socket_path().parent == Path("/tmp", f"hudkit-{os.geteuid()}")
     monkeypatch.setenv("HUDKIT_SOCKET", "/z/d.sock")
     assert socket_path.socket_path() == Path("/z/d.sock")
 

@@ -23,7 +23,8 @@ def socket_path() -> Path:
 
     `HUDKIT_SOCKET`; else below `XDG_RUNTIME_DIR` where that is private and no other data directory is named; else
     beside the data where its path is short enough for a socket and can be written; else in a directory of the user's
-    among the temporary files.
+    among the temporary files, in `/tmp` where `TMPDIR` makes that too long. Raises `ConfigError` where the path that
+    `HUDKIT_SOCKET` names is too long for a socket.
     """
     named = os.environ.get("HUDKIT_SOCKET")
     if named:
@@ -31,13 +32,17 @@ def socket_path() -> Path:
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     # Another data directory means another log, so it must not share the socket of the default one.
     if runtime and not os.environ.get("HUDKIT_DATA") and _private(Path(runtime)):
-        return _short(Path(runtime) / "hudkit" / "daemon.sock")
+        in_runtime = Path(runtime) / "hudkit" / "daemon.sock"
+        if _is_short(in_runtime):
+            return in_runtime
     beside = data_directory() / "run" / "daemon.sock"
-    if len(os.fsencode(beside)) <= MAX_SOCKET and _can_be_written(beside.parent):
+    if _is_short(beside) and _can_be_written(beside.parent):
         return beside
     import tempfile  # slow to import, and rarely needed
 
-    return _short(Path(tempfile.gettempdir()) / f"hudkit-{os.geteuid()}" / spare_name(beside))
+    among_temporary = Path(f"hudkit-{os.geteuid()}", spare_name(beside))
+    spare = Path(tempfile.gettempdir()) / among_temporary
+    return spare if _is_short(spare) else Path("/tmp") / among_temporary
 
 
 def prepare_directory(socket: Path) -> None:
@@ -154,8 +159,12 @@ def _can_be_written(directory: Path) -> bool:
     return os.access(there, os.W_OK)
 
 
+def _is_short(path: Path) -> bool:
+    return len(os.fsencode(path)) <= MAX_SOCKET
+
+
 def _short(path: Path) -> Path:
-    if len(os.fsencode(path)) > MAX_SOCKET:
+    if not _is_short(path):
         hint = (
             f"The path of a socket has at most {MAX_SOCKET} bytes; name a shorter one with --socket or HUDKIT_SOCKET"
         )

@@ -204,7 +204,10 @@ def test_why_no_daemon_starts_is_in_the_answer_and_in_the_log_of_opencode(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/sys is Linux's")
-def test_a_read_only_home_is_served_from_memory(opencode: Hosts, model: ScriptedModel, tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["", "t" * 90], ids=["", "long"])
+def test_a_read_only_home_is_served_from_memory(
+    folder: str, opencode: Hosts, model: ScriptedModel, tmp_path: Path
+) -> None:
     data, file = Path("/sys/hudkit"), tmp_path / "hudkit.js"
     socket = data / "run" / f"{tmp_path.name}.sock"
     file.write_text(
@@ -212,8 +215,10 @@ def test_a_read_only_home_is_served_from_memory(opencode: Hosts, model: Scripted
             generate_plugin(PluginPaths(sys.executable, str(data), str(data / "hudkit.db"), str(socket), str(file)))
         )
     )
-    host = opencode(plugins=[file], own=True, env={"TMPDIR": tempfile.gettempdir()})
-    spare = Path(tempfile.gettempdir()) / f"hudkit-{os.geteuid()}" / spare_name(socket)
+    temporary = tmp_path / folder if folder else Path(tempfile.gettempdir())
+    temporary.mkdir(exist_ok=True)
+    host = opencode(plugins=[file], own=True, env={"TMPDIR": str(temporary)})
+    spare = Path("/tmp" if folder else temporary) / f"hudkit-{os.geteuid()}" / spare_name(socket)
     try:
         host.serve()
         session = host.create("a title")

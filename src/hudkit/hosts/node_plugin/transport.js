@@ -50,6 +50,8 @@ function tellUser(message, level = "warn") {
   screen?.show(message, level);
 }
 
+const MAX_SOCKET = 100; // bytes of a socket's path, as the daemon has it
+
 const SOCKET = socketPlace();
 
 /** Where the daemon is reached: beside its data, or, where nothing can be written there, among the temporary files. */
@@ -60,7 +62,9 @@ function socketPlace() {
     accessSync(dirname(BAKED.socket), constants.W_OK);
     return BAKED.socket;
   } catch {
-    return `${tmpdir()}/hudkit-${process.getuid()}/${BAKED.spare}`;
+    const spare = `hudkit-${process.getuid()}/${BAKED.spare}`;
+    const path = `${tmpdir()}/${spare}`;
+    return Buffer.byteLength(path) <= MAX_SOCKET ? path : `/tmp/${spare}`;
   }
 }
 
