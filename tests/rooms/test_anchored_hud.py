@@ -11,7 +11,7 @@ import pytest
 from simulations import Simulation, run
 from test_pacing import TEXT, hall, ignores, obeys
 
-from hudkit.compose.formats import toon
+from hudkit.compose.formats import json_text, toon
 from hudkit.log import Origin
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import AgentHud, CachedRenderer, build_agent_hud
@@ -111,6 +111,8 @@ def test_its_text_says_its_document_and_its_tokens_are_counted_exactly(format_: 
         assert merge_present(read_wire(hud)) == hud.document
         assert hud.tokens == RENDERER.counter.count(hud.text) <= hud.limit
         assert sum(section.tokens for section in hud.sections) == hud.tokens
+        # In pieces that are kept from beat to beat, but the same as if it were written in one go.
+        assert format_ != "json" or json_text.encode(json.loads(hud.text)) == hud.text
 
 
 @pytest.mark.slow

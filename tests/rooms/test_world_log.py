@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -431,3 +432,10 @@ def test_the_plays_by_chance_carry_every_action_out() -> None:
         assert sim.world_log.world == replayed(sim.world_log) == WorldLog(sim.world_log.log, every=20).world
         seen.update(what.action["type"] for _, what in sim.world_log.events() if isinstance(what, e.ActionApplied))
     assert set(ACTIONS) - set(seen) == set()
+
+
+def test_events_in_which_nobody_looks_for_secrets_have_no_words() -> None:
+    unsearched = [kind for kind in e.EVENT_TYPES.values() if not kind.HAS_WORDS]
+    texts = {field.name for kind in unsearched for field in msgspec.structs.fields(kind) if "str" in str(field.type)}
+    # A digest of ours, and the name of a model that an event with words has set.
+    assert unsearched and texts == {"hud", "model"}

@@ -99,7 +99,8 @@ def encode_payload(payload: Payload) -> EncodedPayload:
     except UnicodeEncodeError:
         body = _encode(_mend(msgspec.to_builtins(payload)))
     # On the encoded bytes: one pass over all fields, and nothing unredacted is ever digested or handed on.
-    body = replace_secrets(body)
+    if payload.HAS_WORDS:
+        body = replace_secrets(body)
     return EncodedPayload(_decoder(type(payload))(body), body, payload_digest(body))
 
 

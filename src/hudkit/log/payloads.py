@@ -35,9 +35,13 @@ Level: TypeAlias = Literal["", "project", "user"]
 
 
 class Payload(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True, gc=False):
-    """Root of the union. `V` is the version of a type's payload: see `codec.UPCASTS`."""
+    """Root of the union. `V` is the version of a type's payload: see `codec.UPCASTS`.
+
+    `HAS_WORDS`: whether a field holds what a person or a model wrote; else nobody looks for secrets in it.
+    """
 
     V: ClassVar[int] = 1
+    HAS_WORDS: ClassVar[bool] = True
 
 
 # -- task ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ its stored field name (`msgspec.field(name=…)`) may not. Source of the concept
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -392,6 +392,8 @@ class BeatBegun(WorldEvent, frozen=True, tag="beat.begun"):
     may have there. Without it, the HUD goes on from the base of an earlier beat.
     """
 
+    HAS_WORDS: ClassVar[bool] = False
+
     agent: int
     number: int
     composed_at: int = msgspec.field(name="at")
@@ -439,6 +441,8 @@ class ActionRefused(WorldEvent, frozen=True, tag="action.refused"):
 
 class BeatFinished(WorldEvent, frozen=True, tag="beat.done"):
     """A beat is over, whatever became of it; the agent's next beat is due at `due`."""
+
+    HAS_WORDS: ClassVar[bool] = False
 
     agent: int
     number: int

@@ -231,6 +231,9 @@ class OpenFiles:
     def __init__(self, path: Path) -> None:
         """Raises `OSError` where there is no file."""
         self._path = path
+        # As texts, put together once: they are looked at around every commit.
+        self._place = str(path)
+        self._places_beside = {suffix: str(companion_path(path, suffix)) for suffix in ("-wal", "-shm", ".mark")}
         status = path.stat()
         self._database: _Identity = (status.st_dev, status.st_ino)
         self._beside: dict[str, _Identity | None] = {}
@@ -241,8 +244,8 @@ class OpenFiles:
         What was committed then goes from the write-ahead log into the database that `db` has open, wherever that is
         now: moved back, it is whole, and the next database of this name does not take the log for its own.
         """
-        database = _identity(self._path)
-        beside = {suffix: _identity(companion_path(self._path, suffix)) for suffix in ("-wal", "-shm", ".mark")}
+        database = _identity(self._place)
+        beside = {suffix: _identity(place) for suffix, place in self._places_beside.items()}
         if database == self._database and beside == self._beside:
             return
         for suffix, identity in beside.items():
@@ -267,10 +270,10 @@ class OpenFiles:
         )
 
 
-def _identity(path: Path) -> _Identity | None:
+def _identity(path: str) -> _Identity | None:
     """Return device and inode of what a path names; `None` where it names nothing that lasts."""
     try:
-        status = path.stat()
+        status = os.stat(path)  # noqa: PTH116 (a path object costs more than the call)
     except OSError:
         return None
     # A network's file system shows a removed file that is still open for a while, without links.

@@ -27,8 +27,9 @@ from hudkit.errors import BudgetError
 from hudkit.rooms.allowances import FULL_ATTENTION, describe_last_spoke, word_budget
 from hudkit.rooms.hud import hud_fields
 from hudkit.rooms.hud.agent_hud import AgentHud, BeatFacts, HudOmission, HudSection, LazyDocument
-from hudkit.rooms.hud.cached_renderer import RenderedMessage
+from hudkit.rooms.hud.cached_renderer import RenderedAction, RenderedMessage
 from hudkit.rooms.hud.hud_fields import DAY, format_iso
+from hudkit.rooms.hud.notations import PresentPieces
 from hudkit.rooms.hud.room_allocator import (
     RoomAllocator,
     RoomDraft,
@@ -48,7 +49,7 @@ from hudkit.rooms.hud.self_section import (
     newest_within,
     shared_prefix,
 )
-from hudkit.rooms.world import HudBase, RoomMessage
+from hudkit.rooms.world import HudBase
 
 _MAX_CHANGES = 400
 """Tokens of changes of the memory that are told beside the one in the base, before it is written anew."""
@@ -74,6 +75,34 @@ class _WrittenBase(msgspec.Struct):
     sections: list[HudSection]
     omitted: list[HudOmission]
     room_dropped: bool
+    digest_state: Any
+    """The state of the digest behind it: of a HUD only the rest is digested in each beat."""
+
+
+class _NewsSoFar(msgspec.Struct):
+    """The messages since a base in the rooms that it shows, in the order in which they were posted.
+
+    It grows with the world: each beat of its agent adds what came since the last one, and writes no more than that.
+    """
+
+    looked: list[int]
+    """How many messages of each room of the base were looked at."""
+    items: list[RenderedMessage] = []
+    older: str = ""
+    """All but the newest as they are written, and their tokens."""
+    older_tokens: int = 0
+    by_room: dict[int, tuple[int, int]] = {}
+    """Tokens and number of the messages by room."""
+    senders: set[int] = set()
+
+
+class _ChangedMemory(msgspec.Struct):
+    """What of a memory is otherwise than in the base, its tokens as a part, and how it is written in the present."""
+
+    plain: dict[str, Any]
+    tokens: int
+    piece: str
+    piece_tokens: int
 
 
 class _Composed(msgspec.Struct):
@@ -82,7 +111,8 @@ class _Composed(msgspec.Struct):
     base: HudBase
     written: _WrittenBase
     news: list[RenderedMessage]
-    news_pieces: list[str]
+    news_by_room: dict[int, tuple[int, int]]
+    news_text: str
     news_tokens: int
     present: dict[str, Any]
     present_piece: str
@@ -159,54 +189,73 @@ def _rebase(facts: BeatFacts) -> _Composed:
 def _compose(facts: BeatFacts, base: HudBase) -> _Composed:
     written = _written_base(facts, base)
     notation, renderer = facts.notation, facts.renderer
-    news = [renderer.news_item(message, notation, facts.now) for message in _news(facts, base, written)]
-    opening = notation.news(len(news))
-    pieces, tokens = [opening], renderer.count(opening)
-    if news:
-        *older, newest = news
+    news = _news_since(facts, base, written)
+    text = notation.news(len(news.items))
+    tokens = renderer.count(text)
+    if news.items:
+        newest = news.items[-1]
         last, cost = renderer.with_end(newest.piece, newest.tokens, notation, notation.end_news)
-        pieces += [*[item.piece for item in older], last]
-        tokens += sum([item.tokens for item in older]) + cost
-    present, omitted, too_many_changes = _present(facts, base, written, news)
-    piece = notation.present(present)
+        text += news.older + last
+        tokens += news.older_tokens + cost
+    present, shown, omitted, too_many_changes = _present(facts, base, written, news)
+    piece, present_tokens = _write_present(facts, base, present, shown)
     return _Composed(
         base,
         written,
-        news,
-        pieces,
+        news.items.copy(),  # it grows, and the document may be read later
+        news.by_room,
+        text,
         tokens,
         present,
         piece,
-        renderer.sum(piece),
+        present_tokens,
         omitted,
         too_many_changes or _exceeds_share(facts, written, news),
     )
 
 
-def _news(facts: BeatFacts, base: HudBase, written: _WrittenBase) -> Iterable[RoomMessage]:
-    """Return the messages since the base in the rooms that it shows, in the order in which they were posted."""
+def _news_since(facts: BeatFacts, base: HudBase, written: _WrittenBase) -> _NewsSoFar:
+    """Return the messages since a base; those of the agent's base are kept, and what is new is added."""
     world, you = facts.world, facts.agent.id
+
+    def make() -> _NewsSoFar:
+        return _NewsSoFar(
+            [
+                bisect_right(draft.room.messages, max(base.upto, draft.room.joined_after[you]))
+                for draft in written.rooms
+            ]
+        )
+
+    if base is facts.agent.base:
+        news = facts.renderer.while_same(("news", facts.notation.name, you), base, make, world.messages)
+    else:
+        news = make()
     ids: list[int] = []
-    for draft in written.rooms:
-        posted = draft.room.messages
-        ids += posted[bisect_right(posted, max(base.upto, draft.room.joined_after[you])) :]
-    return [world.messages[id] for id in sorted(ids)]
+    for number, draft in enumerate(written.rooms):
+        posted, looked = draft.room.messages, news.looked[number]
+        if len(posted) > looked:
+            ids += posted[looked:]
+            news.looked[number] = len(posted)
+    for id in sorted(ids):
+        item = facts.renderer.news_item(world.messages[id], facts.notation, facts.now)
+        if news.items:
+            news.older += news.items[-1].piece
+            news.older_tokens += news.items[-1].tokens
+        news.items.append(item)
+        tokens, count = news.by_room.get(item.message.room, (0, 0))
+        news.by_room[item.message.room] = tokens + item.tokens, count + 1
+        news.senders.add(item.message.sender)
+    return news
 
 
-def _exceeds_share(facts: BeatFacts, written: _WrittenBase, news: list[RenderedMessage]) -> bool:
+def _exceeds_share(facts: BeatFacts, written: _WrittenBase, news: _NewsSoFar) -> bool:
     """Return whether a room with a fixed share of attention has more than that because of news."""
-    fixed = {draft.room.id: draft for draft in written.rooms if draft.fixed}
-    if not fixed:
-        return False
-    spent = dict.fromkeys(fixed, 0)
-    for item in news:
-        if item.message.room in spent:
-            spent[item.message.room] += item.tokens
     space = facts.total_limit - written.static_tokens
-    return any(
-        tokens and draft.cost + draft.spent + tokens > space * draft.share / FULL_ATTENTION
-        for (draft, tokens) in zip(fixed.values(), spent.values(), strict=True)
-    )
+    for draft in written.rooms:
+        tokens, _ = news.by_room.get(draft.room.id, (0, 0)) if draft.fixed else (0, 0)
+        if tokens and draft.cost + draft.spent + tokens > space * draft.share / FULL_ATTENTION:
+            return True
+    return False
 
 
 # -- the base ------------------------------------------------------------------------------------------------------
@@ -267,9 +316,10 @@ def _write_base(facts: BeatFacts, base: HudBase) -> _WrittenBase:
         *room_sections,
         HudSection("people", people_tokens),
     ]
+    text = "".join([own.identity, *own.memory, as_of_piece, *room_pieces, people])
     return _WrittenBase(
         prefix,
-        "".join([own.identity, *own.memory, as_of_piece, *room_pieces, people]),
+        text,
         static_tokens + sum([section.tokens for section in room_sections]) + people_tokens,
         static_tokens,
         {**own.plain, "as_of": as_of},
@@ -278,6 +328,7 @@ def _write_base(facts: BeatFacts, base: HudBase) -> _WrittenBase:
         sections,
         [*omitted, *allocator.omitted, *older_messages(rooms)],
         len(rooms) < len(facts.agent.rooms),
+        prefix.digest_state_with(text),
     )
 
 
@@ -301,9 +352,10 @@ def _names(facts: BeatFacts, ids: Iterable[int]) -> dict[str, str]:
 
 
 def _present(
-    facts: BeatFacts, base: HudBase, written: _WrittenBase, news: list[RenderedMessage]
-) -> tuple[dict[str, Any], list[HudOmission], bool]:
-    """Return all that changes from beat to beat, what of it is left out, and whether the memory changed too much."""
+    facts: BeatFacts, base: HudBase, written: _WrittenBase, news: _NewsSoFar
+) -> tuple[dict[str, Any], list[RenderedAction], list[HudOmission], bool]:
+    """Return all that changes from beat to beat, with its actions as they are written; what of it is left out, and
+    whether the memory changed too much."""
     world, agent, notation, renderer = facts.world, facts.agent, facts.notation, facts.renderer
     omitted: list[HudOmission] = []
     used = memory_used(facts)
@@ -314,11 +366,10 @@ def _present(
         present["once"] = list(facts.whispers)
     too_many_changes = False
     if agent.knowledge is not base.knowledge or agent.weights != base.weights:
-        before = hud_fields.knowledge_fields(base.knowledge, base.weights)
-        changes = hud_fields.knowledge_changes(before, hud_fields.knowledge_fields(agent.knowledge, agent.weights))
-        if changes:
-            present["changed"] = changes
-            too_many_changes = renderer.sum(notation.part("changed", changes)) > _MAX_CHANGES
+        changed = _changed_memory(facts, base)
+        if changed.plain:
+            present["changed"] = changed.plain
+            too_many_changes = changed.tokens > _MAX_CHANGES
     actions = renderer.actions(agent, notation, facts.now)
     left = max(0, facts.static_limit - written.static_tokens - _PRESENT_RESERVE // 2)
     shown = newest_within(actions, left)
@@ -326,16 +377,83 @@ def _present(
         omitted.append(HudOmission("recent_actions", "actions", len(actions) - len(shown), CAP_EXCEEDED))
     present["recent_actions"] = [action.plain for action in shown]
     requesters = [world.requests[id].agent for id in world.rooms[agent.id].requests]
-    seen = {int(item.plain["sender"]) for item in news if item.plain["sender"].isdecimal()} | set(requesters)
-    if newcomers := sorted(id for id in seen if str(id) not in written.names):
+    seen = news.senders.union(requesters) if requesters else news.senders
+    if newcomers := sorted(id for id in seen if id > 0 and str(id) not in written.names):
         present["people"] = _names(facts, newcomers)
     present["rooms"] = [_room_now(facts, draft, news, omitted) for draft in written.rooms]
-    return present, omitted, too_many_changes
+    return present, shown, omitted, too_many_changes
 
 
-def _room_now(
-    facts: BeatFacts, draft: RoomDraft, news: list[RenderedMessage], omitted: list[HudOmission]
-) -> dict[str, Any]:
+def _changed_memory(facts: BeatFacts, base: HudBase) -> _ChangedMemory:
+    """Return what of the memory is otherwise than in the base, kept as long as that is the same."""
+    agent, notation, renderer = facts.agent, facts.notation, facts.renderer
+
+    def make() -> _ChangedMemory:
+        before = hud_fields.knowledge_fields(base.knowledge, base.weights)
+        changes = hud_fields.knowledge_changes(before, hud_fields.knowledge_fields(agent.knowledge, agent.weights))
+        piece = notation.present_pieces.member("changed", changes) if notation.present_pieces else ""
+        tokens = renderer.sum(notation.part("changed", changes)) if changes else 0
+        return _ChangedMemory(changes, tokens, piece, renderer.sum(piece))
+
+    # Weights change with the memory that they are of, and a memory that changes is another object.
+    return renderer.while_same(("changed", notation.name, agent.id), agent.knowledge, make, base)
+
+
+def _write_present(
+    facts: BeatFacts, base: HudBase, present: dict[str, Any], actions: list[RenderedAction]
+) -> tuple[str, int]:
+    """Return the present as it is written, and its tokens; in pieces where the notation has such."""
+    notation, renderer, pieces = facts.notation, facts.renderer, facts.notation.present_pieces
+    if pieces is None:
+        piece = notation.present(present)
+        return piece, renderer.sum(piece)
+    texts = [pieces.opening]
+    tokens = renderer.count(pieces.opening)
+    for name, value in present.items():
+        if name == "recent_actions" and actions:
+            *older, newest = actions
+            last, cost = renderer.with_end(newest.piece, newest.tokens, notation, pieces.end_actions)
+            texts += [pieces.actions, *[action.piece for action in older], last]
+            tokens += renderer.count(pieces.actions) + sum([action.tokens for action in older]) + cost
+        elif name == "changed":
+            changed = _changed_memory(facts, base)
+            texts.append(changed.piece)
+            tokens += changed.piece_tokens
+        elif name != "rooms":
+            piece = pieces.member(name, value)
+            texts.append(piece)
+            tokens += renderer.sum(piece)
+    rooms = present["rooms"]
+    texts.append(pieces.rooms if rooms else pieces.no_rooms)
+    tokens += renderer.count(texts[-1])
+    for number, room in enumerate(rooms, 1):
+        texts.append(pieces.room)
+        tokens += renderer.count(pieces.room)
+        for left, (name, value) in enumerate(room.items(), 1 - len(room)):
+            piece, cost = _room_member(facts, pieces, name, value, last=left == 0)
+            texts.append(piece)
+            tokens += cost
+        texts.append(pieces.end_room if number < len(rooms) else pieces.end_last_room)
+        tokens += renderer.count(texts[-1])
+    if rooms:
+        texts.append(pieces.end_rooms)
+        tokens += renderer.count(pieces.end_rooms)
+    texts.append(pieces.end)
+    return "".join(texts), tokens + renderer.count(pieces.end)
+
+
+def _room_member(facts: BeatFacts, pieces: PresentPieces, name: str, value: Any, *, last: bool) -> tuple[str, int]:
+    """Return a member of a room in the present as it is written, and its tokens: those of rooms are much alike."""
+    renderer = facts.renderer
+    if value and isinstance(value, list | dict):
+        piece = pieces.room_member(name, value, last=last)
+        return piece, renderer.sum(piece)
+    key = ("present", facts.notation.name, name, str(value), last)
+    member = renderer.member(key, lambda: ({}, pieces.room_member(name, value, last=last)))
+    return member.piece, member.tokens
+
+
+def _room_now(facts: BeatFacts, draft: RoomDraft, news: _NewsSoFar, omitted: list[HudOmission]) -> dict[str, Any]:
     """Return what a room shows that changes: attention and pace, what waits, keys and requests, reactions."""
     world, you, room = facts.world, facts.agent.id, draft.room
     fields: dict[str, Any] = {
@@ -350,7 +468,7 @@ def _room_now(
         if len(fields[name]) < len(rows):
             omitted.append(metadata_omission(room, name, len(rows) - len(fields[name])))
     if room.reactions:
-        shown = [*draft.rows, *[item for item in news if item.message.room == room.id]]
+        shown = [*draft.rows, *[item for item in news.items if item.message.room == room.id]]
         if reacted := [row.message for row in shown if row.message.reactions]:
             fields["reactions"] = {str(message.id): hud_fields.reaction_counts(message) for message in reacted}
     return fields
@@ -367,17 +485,16 @@ def _rows_within(facts: BeatFacts, name: str, rows: list[Any], limit: int) -> li
 def _as_hud(facts: BeatFacts, composed: _Composed) -> AgentHud:
     written = composed.written
     prefix = written.prefix
-    news_text = "".join(composed.news_pieces)
-    rest = written.text + news_text + composed.present_piece
-    text = prefix.text + rest
+    news_text = composed.news_text
+    rest = news_text + composed.present_piece
+    text = "".join((prefix.text, written.text, rest))
+    digest = written.digest_state.copy()
+    digest.update(rest.encode())
     base_end = len(prefix.text) + len(written.text)
-    room_news: dict[int, tuple[int, int]] = {}
-    for item in composed.news:
-        tokens, number = room_news.get(item.message.room, (0, 0))
-        room_news[item.message.room] = tokens + item.tokens, number + 1
+    room_news = composed.news_by_room
     space = facts.total_limit - written.static_tokens
     sections = [_with_news(section, room_news, space) for section in written.sections]
-    news_tokens = composed.news_tokens - sum(tokens for tokens, _ in room_news.values())
+    news_tokens = composed.news_tokens - sum([tokens for tokens, _ in room_news.values()])
     return AgentHud(
         facts.agent.id,
         facts.now,
@@ -385,7 +502,7 @@ def _as_hud(facts: BeatFacts, composed: _Composed) -> AgentHud:
         text,
         facts.renderer.total(composed.tokens, text),
         facts.total_limit,
-        prefix.digest_with(rest),
+        digest.hexdigest(),
         len(prefix.text),
         (
             *sections,
@@ -404,12 +521,15 @@ def _with_news(section: HudSection, news: dict[int, tuple[int, int]], space: int
     if section.room is None:
         return section
     tokens, number = news.get(section.room, (0, 0))
-    return msgspec.structs.replace(
-        section,
-        tokens=section.tokens + tokens,
-        limit=max(section.limit, int(space * section.share / FULL_ATTENTION)),
-        shown=section.shown + number,
-        visible=section.visible + number,
+    return HudSection(
+        section.name,
+        section.tokens + tokens,
+        section.room,
+        section.share,
+        max(section.limit, int(space * section.share / FULL_ATTENTION)),
+        section.metadata,
+        section.shown + number,
+        section.visible + number,
     )
 
 

@@ -84,6 +84,9 @@ class Notation(Protocol):
         """Return the last member of the document, and its end."""
         ...
 
+    present_pieces: PresentPieces | None
+    """How the same is written in pieces whose tokens add up, where it can be."""
+
     def tail(self, body: str) -> str | None:
         """Return the end of a message or an action, behind a place where a tokenizer always cuts, if one is known.
 
@@ -118,6 +121,24 @@ class Notation(Protocol):
 
 
 # -- JSON ----------------------------------------------------------------------------------------------------------
+
+
+class PresentPieces:
+    """The present in JSON, in pieces that each end with a line: what is written of one beat is much like the last."""
+
+    opening, end = '  "now": {\n', "  }\n}"
+    actions, end_actions = '    "recent_actions": [\n', "\n    ],\n"
+    rooms, end_rooms, no_rooms = '    "rooms": [\n', "    ]\n", '    "rooms": []\n'
+    room, end_room, end_last_room = "      {\n", "      },\n", "      }\n"
+
+    def member(self, name: str, value: Any) -> str:
+        """Return a member of the present."""
+        return _json_member(2, name, value)
+
+    def room_member(self, name: str, value: Any, *, last: bool) -> str:
+        """Return a member of one of its rooms; `last`: no other one follows."""
+        piece = _json_member(4, name, value)
+        return piece.removesuffix(",\n") + "\n" if last else piece
 
 
 class _JsonNotation:
@@ -159,6 +180,7 @@ class _JsonNotation:
         return _json_member(1, name, value)
 
     end_news = "\n  ],\n"
+    present_pieces: PresentPieces | None = PresentPieces()
 
     def news(self, number: int) -> str:
         return '  "news": [\n' if number else '  "news": [],\n'
@@ -276,6 +298,8 @@ class _CompactNotation:
 
     end_news = '],"'
 
+    present_pieces: PresentPieces | None = None
+
     def news(self, number: int) -> str:
         return 'news":[{"' if number else 'news":[],"'
 
@@ -330,6 +354,7 @@ class _ToonNotation:
     name = "toon"
     short_times = True
     anchored = False
+    present_pieces: PresentPieces | None = None
     between = "\n"
     end_actions = "\n"
 

@@ -57,10 +57,14 @@ class SharedPrefix(msgspec.Struct):
 
     def digest_with(self, rest: str) -> str:
         """Return the digest of a HUD that begins with this, and goes on so."""
-        state = self.digest_state.copy()
-        state.update(rest.encode())
-        digest: str = state.hexdigest()
+        digest: str = self.digest_state_with(rest).hexdigest()
         return digest
+
+    def digest_state_with(self, text: str) -> Any:
+        """Return the state of the digest behind this and a text."""
+        state = self.digest_state.copy()
+        state.update(text.encode())
+        return state
 
 
 class IdentityAndKnowledge(msgspec.Struct):

@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -265,6 +265,8 @@ def _unknown_placeholders(text: str) -> Iterator[tuple[int, str]]:
 # -- the help on actions -------------------------------------------------------------------------------------------
 
 
+# Kept: every renderer asks for them, and worlds have one text, as a rule.
+@lru_cache(16)
 def read_actions(text: str, place: str = "actions") -> tuple[ActionCategory, ...]:
     """Return the help that a TOML text says, in its order. Raises `ConfigError` with `place` and line."""
     try:
