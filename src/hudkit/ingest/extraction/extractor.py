@@ -13,11 +13,12 @@ tabs. Let's go with Redis." takes that rule back, states `Always use tabs`, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import msgspec
 
+from hudkit.ingest.extraction.clause_grammar import read_sentence
 from hudkit.ingest.extraction.conflicts import (
     SECTIONS,
     Statement,
@@ -38,7 +39,8 @@ from hudkit.ingest.extraction.decisions import (
 )
 from hudkit.ingest.extraction.dialogue import Answer, Offer, find_answer, find_offer
 from hudkit.ingest.extraction.hedging import is_question, is_supposition
-from hudkit.ingest.extraction.imperatives import StatedRule, announces_rules, find_rules
+from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules, find_rules
+from hudkit.ingest.extraction.lasting import insists, own_sentences, read_lasting, with_referent, without_lead
 from hudkit.ingest.extraction.lexicon import rivals_in, with_rival
 from hudkit.ingest.extraction.preferences import find_preferences
 from hudkit.ingest.extraction.prose import Sentence, normalized_text, split_sentences, subject_stems
@@ -67,6 +69,18 @@ _LONG_MESSAGE = 1_500
 
 _RECENT_MESSAGES = 3
 """Messages back to which a reversal that names nothing can reach."""
+
+_MOMENTARY = -270
+"""Hundredths of a logit below which a sentence that fits a table is not believed: one of fifteen such is meant to last."""
+
+_BY_GRAMMAR = "lasting"
+"""The form of what is kept by its grammar alone."""
+
+_FRAGMENT = re.compile(r"(?i)(?:no|not|max|only|without|at most|at least) [^,;]*")
+"""The part of a sentence that forbids something and has no verb: alone it says too little."""
+
+_MIN_BESIDE = 6
+"""Characters that a sentence has beside a fragment of it."""
 
 _INSTEAD = re.compile(r"^(?:please )?(?:use|take|do|write|say) [^,;]+ instead\W*$")
 """The other half of a rule: "no names; use roles instead"."""
@@ -143,6 +157,8 @@ def extract(message: str, standing: KnownStatements, *, by_agent: bool = False) 
     if len(sentences) > _MAX_SENTENCES:
         sentences = (*sentences[: _MAX_SENTENCES // 2], *sentences[-_MAX_SENTENCES // 2 :])
     sentences = tuple(_without_label(sentence) for sentence in sentences)
+    if not by_agent:
+        sentences = own_sentences(sentences)
     return _of_agent(sentences, standing) if by_agent else _of_user(sentences, standing)
 
 
@@ -168,6 +184,7 @@ def _of_user(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tupl
     step.decide(step.rest())
     step.withdraw_others()
     step.hear_facts()
+    step.hear_lasting()
     step.end_what_is_contradicted()
     if len(sentences) > _MAX_COMPARED:
         return step.result(Offer())
@@ -281,9 +298,34 @@ class _Extraction:
     def hear_rules(self) -> None:
         """Add the rules that stand not yet."""
         left = tuple(sentence for _, sentence in self._unread())
-        self._stated = find_rules(left)
+        self._stated = tuple(self._whole(find_rules(left)))
         standing_rules = [rule for rule in self.standing.rules if rule not in self._withdrawn]
         self._rules = _new_rules(self._stated, [*standing_rules, *self.standing.preferences])
+
+    def _whole(self, rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
+        """Yield the rules that are believed, a fragment of a sentence ("no tables") as that whole sentence."""
+        whole: set[str] = set()
+        for rule in rules:
+            if rule.sentence in whole or self._is_of_the_moment(rule.sentence):
+                continue
+            is_fragment = (
+                _FRAGMENT.fullmatch(rule.text) is not None and len(rule.sentence) - len(rule.text) > _MIN_BESIDE
+            )
+            if is_fragment and len(rule.sentence) <= MAX_RULE and ":" not in rule.sentence:
+                if without_lead(rule.sentence) == rule.text:
+                    yield rule
+                elif read_sentence(rule.sentence).weight >= 0:
+                    whole.add(rule.sentence)
+                    yield msgspec.structs.replace(rule, text=without_lead(rule.sentence), reason="")
+                continue
+            yield rule
+
+    def _is_of_the_moment(self, line: str) -> bool:
+        """Whether a sentence of the user's reads by its grammar as if nothing in it were said for more than the moment."""
+        sentence = next((each for each in self.sentences if _line(each) == line), None)
+        if sentence is None or sentence.bullet or sentence.lead or ":" in sentence.bare:
+            return False
+        return read_sentence(sentence.bare).weight < _MOMENTARY
 
     def decide(self, sentences: tuple[Sentence, ...], *, by_agent: bool = False) -> None:
         """Add the decisions that these sentences announce."""
@@ -319,6 +361,45 @@ class _Extraction:
             self.used.update(fact.indices)
             if normalized_text(fact.text) not in standing_facts:
                 self._facts.append(Heard(fact.text, _line(self.sentences[fact.indices[0]]), "fact"))
+
+    def hear_lasting(self) -> None:
+        """Add what no table knows, and what by its grammar is said for more than the moment."""
+        heard: list[tuple[int, str, str]] = []
+        standing = self._standing_now()
+        if any(_ECHO.match(sentence.bare) for sentence in self.sentences[:2]):
+            return
+        for index, sentence in self._unread():
+            line = _line(sentence).rstrip(" .!;")
+            if self._is_said(sentence) or insists(sentence) or any(line in rule.text for rule in self._stated):
+                continue
+            following = self.sentences[index + 1] if index + 1 < len(self.sentences) else None
+            insisted = following is not None and insists(following)
+            reading = read_lasting(sentence, insisted=insisted)
+            if reading is not None and any(find_endings(_line(sentence), standing, chosen_anew=True)):
+                continue  # it may only end something: `hear_endings` says
+            if reading is not None:
+                heard.append((index, *reading))
+                if insisted:
+                    self.used.add(index + 1)
+        if len(heard) > _MAX_STATEMENTS:
+            return
+        for index, section, text in heard:
+            line = _line(self.sentences[index])
+            text = with_referent(text, self.sentences[index - 1] if index else None)
+            if len(text) > MAX_RULE or any(
+                _says_again(text, statement.text) for statement in self.standing.statements()
+            ):
+                continue
+            self.used.add(index)
+            if section == "preferences":
+                self._preferences.append(Heard(text, line, _BY_GRAMMAR))
+            elif section == "decisions":
+                self._decisions = (*self._decisions, AnnouncedDecision(_cut(text), sentence=line, form=_BY_GRAMMAR))
+            elif section == "notes":
+                self._facts.append(Heard(text, line, _BY_GRAMMAR))
+            else:
+                self._rules = (*self._rules, StatedRule(text, "", line, _BY_GRAMMAR))
+                self._stated = (*self._stated, StatedRule(text, "", line, _BY_GRAMMAR))
 
     def end_what_is_contradicted(self) -> None:
         """End the standing statements with which the new ones cannot hold."""
@@ -571,7 +652,9 @@ class _Extraction:
         """Whether a sentence states something already."""
         text = _line(sentence)
         stated = [decision.sentence for decision in self._decisions] + [rule.sentence for rule in self._stated]
-        return text in stated or text in [heard.sentence for heard in (*self._preferences, *self._facts)]
+        return any(each in text for each in stated if each) or text in [
+            heard.sentence for heard in (*self._preferences, *self._facts)
+        ]
 
     def _replace(self, statement: Statement, text: str, sentence: Sentence) -> None:
         line = _line(sentence)
@@ -785,6 +868,11 @@ def _before_rule(sentence: Sentence, rules: Sequence[str]) -> Sentence:
     places = (sentence.text.find(rule) for rule in rules)
     cut = min((place for place in places if place >= 0), default=len(sentence.text))
     return msgspec.structs.replace(sentence, text=sentence.text[:cut], bare=sentence.bare[:cut])
+
+
+def _says_again(text: str, standing: str) -> bool:
+    """Whether a sentence says what stands, alone or with other words around it."""
+    return _same_rule(text, standing) or (len(standing.split()) > 2 and standing.casefold() in text.casefold())
 
 
 def _same_rule(first: str, second: str) -> bool:
