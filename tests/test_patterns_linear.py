@@ -201,6 +201,7 @@ def takes_long(module: str, pattern: re.Pattern[str], run: str) -> bool:
     return is_suspect(pattern, run, True) and grows_faster_than_its_text(pattern, run, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", [r"a+b", r"\s+x", r"(?:a|b)*c", r"\w+=\w"])
 def test_the_measure_sees_what_is_quadratic(pattern: str) -> None:
     compiled = re.compile(pattern)

@@ -21,6 +21,7 @@ def hud(tmp_path: Path) -> Iterator[Hud]:
         check_log(hud)
 
 
+@pytest.mark.slow
 def test_a_heading_in_a_note_stays_in_its_one_bullet(hud: Hud) -> None:
     """A1"""
     session = hud.session("ses_1")
@@ -54,6 +55,7 @@ TERMINAL = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TERMINAL, ids=repr)
 def test_sequences_for_a_terminal_are_shown_and_not_sent(
     hud: Hud, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str

@@ -75,6 +75,7 @@ def test_a_secret_is_in_no_file_whichever_way_it_came(hud: Hud, state_directory:
 OTHER_IDS = ["*", "%", "_", "ses_%", "session:*", "ses_a*", "' OR 1=1 --", "ses_alph_", "../ses_a", "ses_a\0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", OTHER_IDS)
 @pytest.mark.parametrize("operation", ["messages", "message", "compactions", "children", "output"])
 def test_no_pattern_names_a_session(hud: Hud, asked: str, operation: str) -> None:
@@ -93,6 +94,7 @@ def test_no_pattern_names_a_session(hud: Hud, asked: str, operation: str) -> Non
     check_apart(check_frame(session), "harvest")
 
 
+@pytest.mark.slow
 def test_what_is_of_another_session_is_in_no_page_of_ones_own(hud: Hud) -> None:
     """C3: a cursor, an event's number and a message's id of another session, and the numbers beside ones own."""
     other = hud.session("ses_alpha")
@@ -111,6 +113,7 @@ def test_what_is_of_another_session_is_in_no_page_of_ones_own(hud: Hud) -> None:
         assert "harvest" not in session.tool("memory", arguments), arguments
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ["*", "%", "session:*", "harv*", "har%", '"', "NEAR(a b)", "text:harvest"])
 def test_a_search_takes_no_pattern(hud: Hud, asked: str) -> None:
     """C3"""

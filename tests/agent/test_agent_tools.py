@@ -57,6 +57,7 @@ TRICKS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TRICKS)
 @pytest.mark.parametrize("tool", ["read", "write", "edit", "glob", "grep", "bash"])
 def test_d3_no_path_leads_out(context: ToolContext, project: Path, tmp_path: Path, tool: str, path: str) -> None:
@@ -280,6 +281,7 @@ def test_all_but_the_place_stays_byte_for_byte(text: str, at: int, size: int, ne
         assert any(text[start:end].replace("\r\n", "\n") == old.replace("\r\n", "\n") for start, end in places)
 
 
+@pytest.mark.slow
 @given(before=st.lists(st.sampled_from("abc"), max_size=12), after=st.lists(st.sampled_from("abc"), max_size=12))
 def test_a_diff_applies(tmp_path_factory: pytest.TempPathFactory, before: list[str], after: list[str]) -> None:
     old, new = ("".join(f"{line}\n" for line in lines) for lines in (before, after))
@@ -369,6 +371,7 @@ def test_path_patterns(pattern: str, path: str, right: bool) -> None:
     assert matches_path(pattern, path) is right
 
 
+@pytest.mark.slow
 def test_bash_tells_output_status_and_bounds(context: ToolContext, project: Path) -> None:
     assert use(context, "bash", command="echo out; echo err >&2; exit 3").text == "out\nerr\n[exit code 3]"
     assert use(context, "bash", command="pwd").text == str(project)

@@ -64,6 +64,7 @@ def test_there_are_ten_collections_and_each_file_is_counted() -> None:
         assert len(files) == len(agents) + len(skills) + len(commands) + len(LEFT_OUT.get(name, {})), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collection", sorted(LOADED))
 async def test_each_definition_loads_or_says_why_not(tmp_path: Path, collection: str) -> None:
     agents, skills, commands = LOADED[collection]
@@ -130,6 +131,7 @@ async def test_a_projects_agent_of_another_host_gets_no_more_than_the_session(tm
         Permissions(writer.rules, workspace=loop.setup.workspace)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("collection", "name", "arguments", "sent"),
     [

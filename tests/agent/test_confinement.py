@@ -49,6 +49,7 @@ def output(folder: Path, command: str, *, confined: bool = True) -> str:
     return asyncio.run(run_tool(TOOLS["bash"], TOOLS["bash"].parse({"command": command}), context)).text
 
 
+@pytest.mark.slow
 @LANDLOCK
 @pytest.mark.parametrize(
     "command",
@@ -79,6 +80,7 @@ def test_a_confined_command_changes_nothing_outside(place: Path, command: str) -
     assert "[it could write only in the project and in temporary directories]" in text or "exit code" not in text
 
 
+@pytest.mark.slow
 @LANDLOCK
 @pytest.mark.skipif(tuple(map(int, os.uname().release.split(".")[:2])) < (6, 12), reason="Linux 6.12 does this")
 def test_a_confined_command_sends_no_signal_to_what_is_outside(place: Path) -> None:
@@ -86,6 +88,7 @@ def test_a_confined_command_sends_no_signal_to_what_is_outside(place: Path) -> N
     assert "not permitted" in output(place, "kill -0 $PPID && echo reached")
 
 
+@pytest.mark.slow
 @LANDLOCK
 def test_a_confined_command_works_in_the_project(place: Path) -> None:
     steps = (
@@ -107,6 +110,7 @@ def test_a_confined_command_works_in_the_project(place: Path) -> None:
     assert output(place, "echo x > ../out; cat ../out", confined=False) == "x"
 
 
+@pytest.mark.slow
 @LANDLOCK
 @pytest.mark.parametrize(("confine", "written"), [("off", {"a", "b"}), ("rules", {"b"}), ("all", set())])
 def test_what_a_person_looked_at_is_confined_only_where_all_is(place: Path, confine: str, written: set[str]) -> None:

@@ -94,6 +94,7 @@ def test_what_cannot_be_called_with_named_json_is_refused_when_it_is_made() -> N
     assert function_tool(lambda x: x, name="same").name == "same"
 
 
+@pytest.mark.slow
 async def test_a_model_calls_functions_and_reads_what_they_give(tmp_path: Path) -> None:
     seen: list[str] = []
 

@@ -48,6 +48,7 @@ SCHEMA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "answer", "value"),
     [
@@ -95,6 +96,7 @@ async def test_the_model_is_told_what_is_wrong_and_answers_again(
         assert (await loop.undo()).text == "How hot?", "what the host says is no prompt"
 
 
+@pytest.mark.slow
 async def test_the_schema_is_said_again_where_a_compaction_took_it_out_of_the_window(tmp_path: Path) -> None:
     full = ScriptedReply("I look. " * 2_000, (ScriptedCall("todo", {}),), CallCost(0, 0, 9_000, 10))
     window = Window(10_000, 2_000, None, "host")
@@ -113,6 +115,7 @@ async def test_after_several_wrong_answers_the_turn_ends(tmp_path: Path) -> None
         assert "it is no JSON" in ended.error
 
 
+@pytest.mark.slow
 async def test_a_turn_that_was_cut_off_goes_on_to_its_answer(tmp_path: Path) -> None:
     async with opened(
         tmp_path, InProcessModel([uses(ScriptedCall("todo", {}))]), settings=replace(QUICK, steps=1)

@@ -98,6 +98,7 @@ async def test_a_command_becomes_a_prompt(tmp_path: Path) -> None:
             await loop.command("fxi")
 
 
+@pytest.mark.slow
 async def test_a_command_names_agent_and_model_for_its_turn_alone(tmp_path: Path) -> None:
     user = files(tmp_path / "user", {"plan.md": "---\nagent: plan\nmodel: far:away\n---\nPlan it"})
     near, far = InProcessModel([WRITE, says("near")]), InProcessModel([WRITE, says("far")], name="far:away")
@@ -123,6 +124,7 @@ async def test_a_command_that_wants_what_is_not_there_stores_nothing(tmp_path: P
         assert loop.messages == () and (await loop.prompt("go")).reason == "done"
 
 
+@pytest.mark.slow
 async def test_a_project_s_command_gets_no_more_leave_than_the_session_has(tmp_path: Path) -> None:
     agent = {"narrow.md": "---\nmode: primary\ntools: [read, write, edit]\npermission:\n  edit: deny\n---\nRead."}
     agents = files(tmp_path / "agents", agent)

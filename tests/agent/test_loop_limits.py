@@ -48,6 +48,7 @@ async def test_a_limit_that_is_reached_ends_the_turn(
         assert (ended.reason, ended.error, len(model.port_requests)) == ("limit", words, calls)
 
 
+@pytest.mark.slow
 async def test_a_prompt_begins_with_nothing_spent_and_a_session_does_not(tmp_path: Path) -> None:
     model = InProcessModel([STEP, says("one"), STEP, says("two")], prices=DOLLAR_A_MILLION)
     settings = limited(prompt_tokens=150_000, session_tokens=200_000)
@@ -71,6 +72,7 @@ async def test_a_limit_of_dollars_is_not_passed_over_where_nobody_knows_the_pric
         assert model.port_requests == []
 
 
+@pytest.mark.slow
 async def test_a_fallback_is_held_against_the_limits_from_its_first_call_on(tmp_path: Path) -> None:
     main = InProcessModel(lambda _: Refusal(503, "overloaded_error"), name="main:m", prices=DOLLAR_A_MILLION)
     unpriced = InProcessModel([says("dear")], name="odd:m")
@@ -119,6 +121,7 @@ class Interrupting:
         return "worked"
 
 
+@pytest.mark.slow
 async def test_words_in_mid_turn_go_out_with_the_next_call(tmp_path: Path) -> None:
     user = Interrupting(("Use cone 6, not 10.", []))
     model = InProcessModel([uses(ScriptedCall("work", {})), says("as you say")])

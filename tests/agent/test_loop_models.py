@@ -87,6 +87,7 @@ def test_effort_in_an_agents_file() -> None:
         parse_agent("a", "---\neffort: immense\n---\nx")
 
 
+@pytest.mark.slow
 async def test_a_sub_agents_file_of_another_host_works_on_the_sessions_model_where_its_own_cannot_be_opened(
     tmp_path: Path,
 ) -> None:
@@ -119,6 +120,7 @@ async def test_a_sub_agents_file_of_another_host_works_on_the_sessions_model_whe
 OVERLOADED, HELD_BACK = Refusal(503, "overloaded_error"), ScriptedReply("", finish="refusal")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failures", [[OVERLOADED, OVERLOADED], [HELD_BACK]], ids=["out of reach", "refused"])
 async def test_where_a_model_fails_for_good_the_next_one_works_to_the_turns_end(
     tmp_path: Path, failures: list[Answer]

@@ -268,6 +268,7 @@ async def test_a_plugin_that_hangs_is_set_aside_and_its_tools_say_so(tmp_path: P
     assert closed == [True]
 
 
+@pytest.mark.slow
 async def test_a_plugin_speaks_to_the_session_through_its_client(tmp_path: Path) -> None:
     said: list[str] = []
 
@@ -388,6 +389,7 @@ async def test_the_example_that_formats_files_after_an_edit(tmp_path: Path) -> N
         assert "formatter has changed" in results(loop)[0].output and "formatter" not in results(loop)[1].output
 
 
+@pytest.mark.slow
 async def test_the_example_that_guards_secrets(tmp_path: Path) -> None:
     raw = (EXAMPLES / "guard_secrets.py").read_bytes()
     found = plugins.DiscoveredPlugin("guard", "user", EXAMPLES / "guard_secrets.py", raw=raw)

@@ -19,6 +19,7 @@ from hudkit.testing.assertions import prefix_breaks
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.slow
 async def test_plan_mode_is_told_once_and_its_end_too(tmp_path: Path) -> None:
     model = InProcessModel()
     async with opened(tmp_path, model, agent="plan") as loop:
@@ -40,6 +41,7 @@ async def test_a_session_without_plan_mode_hears_nothing_of_it(tmp_path: Path) -
         assert "plan mode" not in model.chats[0].text.lower()
 
 
+@pytest.mark.slow
 async def test_plan_mode_is_told_again_after_a_compaction(tmp_path: Path) -> None:
     model = InProcessModel()
     async with opened(tmp_path, model, agent="plan") as loop:
@@ -57,6 +59,7 @@ def files(folder: Path, **texts: str) -> None:
         path.write_text(text)
 
 
+@pytest.mark.slow
 async def test_instructions_of_a_directory_come_when_it_is_entered_and_once(tmp_path: Path) -> None:
     project = tmp_path / "project"
     files(

@@ -110,6 +110,7 @@ async def fetched(tmp_path: Path, *urls: str, **options: Any) -> list[StoredCall
         return [part for message in loop.messages for part in message.parts if isinstance(part, StoredCall)]
 
 
+@pytest.mark.slow
 async def test_a_page_is_read_as_markdown(tmp_path: Path, site: Site) -> None:
     page, latin, data, hidden = await fetched(
         tmp_path, *(f"{site.url}{path}" for path in ("/", "/latin", "/data", "/hidden"))
@@ -127,6 +128,7 @@ async def test_it_is_there_only_where_the_user_wants_it(tmp_path: Path) -> None:
         assert "webfetch" not in {tool.name for tool in model.port_requests[0].tools}
 
 
+@pytest.mark.slow
 async def test_each_host_is_asked_about_and_rules_name_hosts(tmp_path: Path, site: Site) -> None:
     asked: list[tuple[str, ...]] = []
 
@@ -143,6 +145,7 @@ async def test_each_host_is_asked_about_and_rules_name_hosts(tmp_path: Path, sit
     assert {host for host, _ in site.asked} == {f"127.0.0.1:{site.server_port}"}
 
 
+@pytest.mark.slow
 async def test_a_redirect_to_another_host_is_told_and_not_followed(tmp_path: Path, site: Site) -> None:
     same, other = await fetched(tmp_path, f"{site.url}/to//data", f"{site.url}/to/{site.other}/data")
     assert '{"cone": 6}' in same.output
@@ -150,6 +153,7 @@ async def test_a_redirect_to_another_host_is_told_and_not_followed(tmp_path: Pat
     assert [path for host, path in site.asked if host.startswith("localhost")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "url",
     [
@@ -168,6 +172,7 @@ async def test_it_does_not_reach_private_addresses_unless_the_user_says_so(tmp_p
     assert "is an address of this machine or of a private network" in call.error
 
 
+@pytest.mark.slow
 async def test_a_public_name_that_leads_to_a_private_address_by_a_redirect_is_not_followed(
     tmp_path: Path, site: Site
 ) -> None:
@@ -191,6 +196,7 @@ async def test_what_is_no_address_of_the_web_is_refused(tmp_path: Path, url: str
     assert why in call.error
 
 
+@pytest.mark.slow
 async def test_size_and_time_are_bounded(tmp_path: Path, site: Site) -> None:
     limits = ToolLimits(fetch_bytes=5_000, output_characters=1_000)
     long, bomb = await fetched(tmp_path, f"{site.url}/long", f"{site.url}/bomb", limits=limits)
@@ -208,6 +214,7 @@ async def test_the_rest_of_a_long_page_is_read_from_where_it_was_cut(tmp_path: P
     assert call.output.endswith("\n\n89")
 
 
+@pytest.mark.slow
 async def test_what_is_no_text_is_named_or_shown_to_models_that_take_it(tmp_path: Path, site: Site) -> None:
     packed, picture, missing = await fetched(
         tmp_path, *(f"{site.url}{path}" for path in ("/zip", "/picture", "/missing"))

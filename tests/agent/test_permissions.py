@@ -436,6 +436,7 @@ def test_what_runs_by_itself_later_is_asked_about_unless_a_rule_names_it(rules: 
         assert permissions.verdict(RequiredPermission("edit", (path,))).action == "allow", path
 
 
+@pytest.mark.slow
 def test_a_rule_that_names_what_is_protected_allows_it(tmp_path: Path) -> None:
     for name in PROTECTED:
         for pattern in (f"{name}/**", f"**/{name}/**"):

@@ -48,6 +48,7 @@ def project(folder: Path) -> Path:
     return place
 
 
+@pytest.mark.slow
 async def test_pictures_and_documents_go_to_a_model_that_takes_them(tmp_path: Path) -> None:
     project(tmp_path)
     reads = [ScriptedCall("read", {"path": name}) for name in (*FILES, "note.png", "large.png")]

@@ -66,6 +66,7 @@ def pages() -> Iterator[Pages]:
         thread.join()
 
 
+@pytest.mark.slow
 async def test_they_are_in_the_prompt_and_stay_the_same_for_the_session(tmp_path: Path, pages: Pages) -> None:
     model = InProcessModel([says("one"), says("two")])
     settings = replace(QUICK, instructions=(pages.url("rules"),), instruction_hosts=("127.0.0.*",))

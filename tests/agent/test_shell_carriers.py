@@ -298,6 +298,7 @@ def star(*programs: str) -> tuple[PermissionRule, ...]:
     return tuple(PermissionRule("bash", f"{program} *", "allow") for program in programs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "action"),
     [
@@ -315,6 +316,7 @@ def test_every_row_has_an_example() -> None:
     assert [name for name, row in CARRIERS.items() if id(row) not in shown] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [command for asked, _ in EXAMPLES.values() for command in asked if "rm" in command]
 )
@@ -352,6 +354,7 @@ def test_a_rule_that_writes_it_out_covers_it(rule: str, command: str) -> None:
     assert verdict((PermissionRule("bash", rule, "allow"),), command) == "allow"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -83,6 +83,7 @@ def test_plugins_come_last_and_the_header_stays_alone() -> None:
     assert len(bounded[1]) < 70_000 and bounded[1].endswith("characters more are left out]")
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=5), max_size=5), st.lists(st.text(max_size=5), max_size=5))
 def test_the_header_does_not_depend_on_what_follows(one: list[str], two: list[str]) -> None:
     assert rejoin_blocks("head", ["head", *one])[0] == rejoin_blocks("head", ["head", *two])[0] == "head"

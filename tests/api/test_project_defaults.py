@@ -74,6 +74,7 @@ def test_without_a_project_they_are_the_sessions_own() -> None:
         assert "mine" in hud.session("a").frame().base and "mine" not in hud.session("b").frame().base
 
 
+@pytest.mark.slow
 def test_two_that_add_at_once_lose_nothing(project: Path, tmp_path: Path) -> None:
     at = tmp_path / "log" / "hud.db"
     Hud.open(at).close()

@@ -163,6 +163,7 @@ def family(hud: Hud, project: Path) -> tuple[HudSession, HudSession]:
     return parent, child
 
 
+@pytest.mark.slow
 def test_a_child_has_its_parents_state_and_the_parent_its_results(project: Path, tmp_path: Path) -> None:
     with Hud.open(tmp_path / "log" / "hud.db") as hud:
         parent, child = family(hud, project)

@@ -70,6 +70,7 @@ def test_a_secret_in_the_archive_can_be_redacted(hudkit: Run, at: Path, tmp_path
     assert b"with some words in it, 3" not in at.read_bytes()
 
 
+@pytest.mark.slow
 def test_wrong_calls(hudkit: Run, at: Path, tmp_path: Path) -> None:
     assert hudkit("archive", "--db", at, "--restore", "--dry-run")[0] == 2
     assert hudkit("archive", "--db", at, "--session", "nobody")[0] == 2

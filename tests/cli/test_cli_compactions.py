@@ -36,6 +36,7 @@ def db(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_list(hudkit: Run, db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HUDKIT_CONFIG", "")
     code, out, err = hudkit("compactions", "--db", db, "--session", "ses_1")
@@ -50,6 +51,7 @@ def test_the_list(hudkit: Run, db: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert hudkit("compactions", "show", "--db", db)[0] == 2
 
 
+@pytest.mark.slow
 def test_show_and_diff_without_the_hosts_messages(hudkit: Run, db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HUDKIT_CONFIG", "")
     monkeypatch.setenv("XDG_DATA_HOME", str(db.parent))

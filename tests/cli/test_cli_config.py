@@ -40,6 +40,7 @@ def test_config_without_any_file(hudkit: Run, places: tuple[Path, Path]) -> None
     assert (code, err) == (0, "") and out.startswith("fine: no settings")
 
 
+@pytest.mark.slow
 def test_config_tells_where_each_setting_comes_from(hudkit: Run, places: tuple[Path, Path]) -> None:
     user, project = places
     user.write_text("window = 64000\n[bands]\nyellow = 60.5\n[overflow]\nauto = false\n")
@@ -146,6 +147,7 @@ def test_show_uses_the_settings_of_the_user(
     assert "Did you mean 'max_tokens'?" in err and "config check" in err
 
 
+@pytest.mark.slow
 def test_a_new_file_has_every_setting_as_a_comment_and_names_the_schema(
     hudkit: Run, places: tuple[Path, Path]
 ) -> None:

@@ -64,6 +64,7 @@ def test_a_type_of_events_that_there_is_not(hudkit: Run, log_db: Path) -> None:
     assert (code, out) == (2, "") and "no event type begins with 'decison.record'. Types: decision.record" in err
 
 
+@pytest.mark.slow
 def test_config_check_names_every_wrong_key_and_every_wrong_value(hudkit: Run, tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text("budgt = 3\n[memory]\nindx = true\nindex = true\n[pruning]\nenabeld = true\n")

@@ -54,6 +54,7 @@ def test_the_nearest_name_is_named(hudkit: Run, argv: tuple[str, ...], said: str
     assert (code, out) == (2, "") and said in err
 
 
+@pytest.mark.slow
 def test_the_reference_names_every_command_and_option(hudkit: Run) -> None:
     page = reference()
     for name in COMMANDS:

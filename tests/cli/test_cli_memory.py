@@ -118,6 +118,7 @@ def test_a_transcript_that_cannot_be_read_is_passed_over(hudkit, home, tmp_path,
     assert code == 2 and "there is nothing at" in err
 
 
+@pytest.mark.slow
 def test_nothing_of_a_host_is_changed(memory, home):
     before = {
         path: (path.stat().st_mtime_ns, path.stat().st_size) for path in home.rglob("*") if "hudkit" not in path.name

@@ -25,6 +25,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_add_show_remove(hudkit: Run, place: Path, tmp_path: Path) -> None:
     assert hudkit("project") == (0, "no defaults are set\n", "")
     assert not (tmp_path / "data").exists(), "looking makes no log"

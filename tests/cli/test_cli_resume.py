@@ -28,6 +28,7 @@ def project(tmp_path: Path) -> tuple[Path, Path]:
     return folder, db
 
 
+@pytest.mark.slow
 def test_the_task_that_was_worked_on_last_is_handed_on_and_taken_up(
     hudkit: Command, project: tuple[Path, Path]
 ) -> None:
@@ -42,6 +43,7 @@ def test_the_task_that_was_worked_on_last_is_handed_on_and_taken_up(
     assert (code, out) == (0, "Nothing was handed on.\n")
 
 
+@pytest.mark.slow
 def test_one_is_chosen_by_its_words_listed_and_taken_back(hudkit: Command, project: tuple[Path, Path]) -> None:
     folder, db = project
     place = ("--project", folder, "--db", db)

@@ -65,6 +65,7 @@ def environment() -> Mapping[str, str]:
     return {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("session")
 def test_what_was_heard_is_listed_with_its_sentence_who_said_it_and_what_speaks_against_it(hudkit: Command) -> None:
     code, out, err = hudkit("review")
@@ -121,6 +122,7 @@ def test_what_was_dropped_or_edited_is_not_heard_again_from_the_same_words(
     assert [item.text for item in session.state.preferences] == ["Answers of one line"]
 
 
+@pytest.mark.slow
 def test_nothing_is_recorded_where_an_answer_is_wrong(hudkit: Command, session: HudSession) -> None:
     before = session.state.seq
     for words, told in (
@@ -134,6 +136,7 @@ def test_nothing_is_recorded_where_an_answer_is_wrong(hudkit: Command, session: 
     assert session.state.seq == before
 
 
+@pytest.mark.slow
 def test_an_answer_that_changes_nothing_is_no_event(hudkit: Command, session: HudSession) -> None:
     last = session.state.seq
     code, out, _ = hudkit("review", "--edit", "c1", "Never touch legacy/ or vendor/", "--json")
@@ -144,6 +147,7 @@ def test_an_answer_that_changes_nothing_is_no_event(hudkit: Command, session: Hu
     assert session.state.seq == last + 2
 
 
+@pytest.mark.slow
 def test_all_sessions_of_the_project_are_reviewed_newest_first(
     hudkit: Command, session: HudSession, project: Path, tmp_path: Path
 ) -> None:
@@ -165,6 +169,7 @@ def test_all_sessions_of_the_project_are_reviewed_newest_first(
     assert (code, out) == (0, f"no session of {empty} has anything to review\n")
 
 
+@pytest.mark.slow
 def test_show_says_to_its_person_that_there_is_something_to_review_and_to_no_agent(
     hudkit: Command, session: HudSession
 ) -> None:
@@ -297,6 +302,7 @@ def test_a_secret_does_not_get_into_the_file_and_what_is_redacted_leaves_it(
     assert code == 0
 
 
+@pytest.mark.slow
 def test_a_purge_takes_the_file_and_the_folder_that_was_made_for_it(
     hudkit: Command, session: HudSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

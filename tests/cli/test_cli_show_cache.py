@@ -110,6 +110,7 @@ def test_a_session_for_programs(hudkit: Run, cache_db: Path) -> None:
     assert sum(layers[name]["tokens"] for name in ("base", "deltas", "tail", "rest")) == layers["whole"]["tokens"]
 
 
+@pytest.mark.slow
 def test_as_of_an_event(hudkit: Run, cache_db: Path) -> None:
     code, out, _ = hudkit("show", "told", "--cache", "--at", 6, "--db", cache_db)
     assert code == 0 and out.startswith("ses_told: 2 calls, 1 base written")

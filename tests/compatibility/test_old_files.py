@@ -24,6 +24,7 @@ INSTALLED = (
 )
 
 
+@pytest.mark.slow
 def test_every_setting_is_taken_from_a_file_with_todays_keys(hudkit: Any, golden: Golden, stored: Path) -> None:
     """A key may get another name; the old one is read, with a warning that names the new one."""
     (stored / "project" / ".hudkit.toml").unlink()
@@ -36,6 +37,7 @@ def test_every_setting_is_taken_from_a_file_with_todays_keys(hudkit: Any, golden
         assert any(new in notice for notice in told["renamed"]), f"no notice names {new}"
 
 
+@pytest.mark.slow
 def test_a_projects_settings_are_laid_over_them(hudkit: Any, golden: Golden, stored: Path) -> None:
     told = json.loads(hudkit("config", "--json")[1])
     rows = {"values": by_old_names(told, "value"), "from": by_old_names(told, "from")}

@@ -90,6 +90,7 @@ def test_every_type_of_event_is_in_it(hudkit: Any, db: Path) -> None:
     assert not any("unknown" in json.loads(line)["payload"] for line in lines), "a type is not known any more"
 
 
+@pytest.mark.slow
 def test_the_state_at_any_event_is_the_same(facts: Facts, golden: Golden, db: Path) -> None:
     golden("states.json", as_text(states(facts, db)))
 
@@ -103,10 +104,12 @@ def test_saved_states_of_another_shape_are_folded_anew(facts: Facts, golden: Gol
     golden("states.json", as_text(states(facts, db)))
 
 
+@pytest.mark.slow
 def test_every_frame_is_the_same_byte_for_byte(golden: Golden, db: Path) -> None:
     golden("frames.json", as_text(frames(db)))
 
 
+@pytest.mark.slow
 def test_frames_of_a_log_without_saved_states_are_the_same(golden: Golden, db: Path) -> None:
     without_snapshots(db)
     golden("frames.json", as_text(frames(db)))
@@ -119,6 +122,7 @@ def test_the_command_line_shows_a_frame_as_it_was_sent(facts: Facts, db: Path) -
     assert (shown["text"], shown["base"], shown["tail"]) == (known[at]["text"], known[at]["base"], known[at]["tail"])
 
 
+@pytest.mark.slow
 def test_compactions_and_their_receipts_are_the_same(facts: Facts, golden: Golden, db: Path, stored: Path) -> None:
     told = [
         facts("compactions", *words, "--session", "ses_orchard", "--db", db) for words in (["list"], ["show", "1"])
@@ -126,6 +130,7 @@ def test_compactions_and_their_receipts_are_the_same(facts: Facts, golden: Golde
     golden("compactions.json", as_text(told).replace(str(stored), ""))
 
 
+@pytest.mark.slow
 def test_a_session_goes_on_in_its_epoch(facts: Facts, db: Path) -> None:
     with Hud.open(db) as read:
         key = next(one for one in read.sessions() if "ses_orchard" in one)
@@ -142,6 +147,7 @@ def test_a_session_goes_on_in_its_epoch(facts: Facts, db: Path) -> None:
     assert facts("verify", "--db", db)["findings"] == []
 
 
+@pytest.mark.slow
 def test_what_is_archived_comes_back(facts: Facts, hudkit: Any, golden: Golden, db: Path) -> None:
     told = facts("archive", "--restore", "--db", db)
     assert [one["events"] for one in told["sessions"]] == [52]
@@ -171,6 +177,7 @@ def test_an_exported_session_is_imported(facts: Facts, db: Path, stored: Path) -
         assert text in shown
 
 
+@pytest.mark.slow
 def test_an_index_of_the_past_can_be_made_from_it(facts: Facts, db: Path, stored: Path) -> None:
     told = facts("memory", "search", "metric units", "--db", db)
     assert "Reports are in metric units" in json.dumps(told)

@@ -42,6 +42,7 @@ def seen_by(facts: Facts, world: Path, agent: str, form: str, seq: int) -> list[
     return str(seen["text"]).splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "events", "beats"), [("harbour", 152, 20), ("low-water", 60, 5)])
 def test_every_hud_is_composed_again(facts: Facts, world: Path, name: str, events: int, beats: int) -> None:
     told = facts("rooms", "replay", "--world", world.with_name(f"{name}.db"))
@@ -91,6 +92,7 @@ def test_it_is_forked_and_played_on(facts: Facts, world: Path, stored: Path) -> 
     assert after["beats"] >= 24 and after["differ"] == [] and after["state"] is True
 
 
+@pytest.mark.slow
 def test_a_world_is_founded_by_its_file(facts: Facts, golden: Golden, stored: Path) -> None:
     """The file has every key that there is."""
     made = stored / "rooms" / "made.db"

@@ -246,6 +246,7 @@ def test_names_of_events(check: Callable[[Names], None]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_names_of_the_wire_and_of_hooks(check: Callable[[Names], None]) -> None:
     """A struct of an answer is one line: which fields it has is what a host reads."""
     answers = {", ".join(sorted(fields_of(one))) for one in internals.wire_answers()}
@@ -369,6 +370,7 @@ def test_names_that_models_use(check: Callable[[Names], None]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_names_of_the_command_line(hudkit: Any, check: Callable[[Names], None]) -> None:
     """Commands, their options, exit codes as their help tells them, and variables of the environment."""
     options: set[str] = set()

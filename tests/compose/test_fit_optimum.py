@@ -262,11 +262,13 @@ def test_the_fit_is_the_optimum(measure: Callable[[Node], int], tree: Element, b
     assert fitted(tree, budget, measure) == optimum(tree, budget, measure)
 
 
+@pytest.mark.slow
 @given(tree=trees(options=False), budget=st.integers(0, 12))
 def test_the_fit_is_the_optimum_where_words_are_shared(tree: Element, budget: int) -> None:
     assert fitted(tree, budget, distinct) == optimum(tree, budget, distinct)
 
 
+@pytest.mark.slow
 @given(tree=trees(ties=False, options=False, limits=False), budget=st.integers(0, 25))
 def test_the_fit_is_the_optimum_where_the_whole_costs_more(tree: Element, budget: int) -> None:
     assert fitted(tree, budget, spaced) == optimum(tree, budget, spaced)

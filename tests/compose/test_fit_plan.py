@@ -160,6 +160,7 @@ TREES: dict[str, tuple[Element, dict[int, str]]] = {
 CASES = [(name, budget) for name, (_, table) in TREES.items() for budget in table]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "budget"), CASES, ids=[f"{name}: {budget}" for name, budget in CASES])
 def test_case(name: str, budget: int) -> None:
     tree, table = TREES[name]

@@ -188,6 +188,7 @@ def test_never_over_budget(measure: Measure, tree: Element, budget: int) -> None
         assert fit(tree, budget, measure) == found
 
 
+@pytest.mark.slow
 @given(trees(), budgets)
 def test_an_error_is_raised_exactly_where_the_required_part_is_over(tree: Element, budget: int) -> None:
     bare = without(tree, frozenset())
@@ -200,6 +201,7 @@ def test_an_error_is_raised_exactly_where_the_required_part_is_over(tree: Elemen
         assert caught.value.details["need"] == words(bare)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
 @given(tree=anything)
 def test_everything_is_kept_when_the_budget_allows(measure: Measure, tree: Element) -> None:
@@ -208,6 +210,7 @@ def test_everything_is_kept_when_the_budget_allows(measure: Measure, tree: Eleme
     assert found.tree is tree and found.omitted == ()
 
 
+@pytest.mark.slow
 @given(tree=anything, slack=st.integers(0, 5))
 def test_with_a_bound_nothing_is_measured_that_fits(tree: Element, slack: int) -> None:
     most = sum(TYPESET.bound(child) for child in tree.children if isinstance(child, Element))
@@ -215,6 +218,7 @@ def test_with_a_bound_nothing_is_measured_that_fits(tree: Element, slack: int) -
     assert found == FitResult(tree, most)
 
 
+@pytest.mark.slow
 @given(trees(), budgets)
 def test_what_is_kept_is_the_greedy_choice(tree: Element, budget: int) -> None:
     found = fitted(tree, budget, words)
@@ -224,6 +228,7 @@ def test_what_is_kept_is_the_greedy_choice(tree: Element, budget: int) -> None:
         assert found.tree == without(tree, expected)
 
 
+@pytest.mark.slow
 @given(trees(), budgets)
 def test_a_larger_budget_is_never_worse(tree: Element, budget: int) -> None:
     less, more = fitted(tree, budget, words), fitted(tree, budget + 1, words)
@@ -250,6 +255,7 @@ def test_omissions_are_complete(tree: Element, budget: int) -> None:
         assert one.path.startswith("/") and str(budget) in one.reason
 
 
+@pytest.mark.slow
 @given(anything, budgets)
 def test_what_stays_is_as_it_was_and_in_its_order(tree: Element, budget: int) -> None:
     found = fitted(tree, budget, words)
@@ -261,6 +267,7 @@ def test_what_stays_is_as_it_was_and_in_its_order(tree: Element, budget: int) ->
         assert all(whole[name(unit)] == unit for unit in units(found.tree))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
 @given(tree=anything, budget=budgets)
 def test_markers_count_what_is_left_out_below(measure: Measure, tree: Element, budget: int) -> None:

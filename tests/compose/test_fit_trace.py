@@ -78,6 +78,7 @@ trees = st.lists(
 ).map(lambda parts: h.document[parts])
 
 
+@pytest.mark.slow
 @given(trees)
 def test_e1_for_any_text_and_any_writer(tree: Element) -> None:
     for write in (render, plain):

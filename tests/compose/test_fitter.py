@@ -59,6 +59,7 @@ sections = st.builds(
 documents = st.builds(lambda parts: h.document[parts], st.lists(st.one_of(leaves, sections), min_size=1, max_size=8))
 
 
+@pytest.mark.slow
 @given(documents, st.data(), st.booleans(), st.sampled_from([0, 64]))
 def test_a_fitter_fits_what_fit_does(tree: Element, data: st.DataObject, floor: bool, exact: int) -> None:
     fitter = Fitter(words, floor=some if floor else None, exact=exact)
@@ -119,6 +120,7 @@ def test_work_where_the_whole_costs_more_or_less_than_its_parts(size: int) -> No
         assert len(wholes) <= 2 * size.bit_length() + 4
 
 
+@pytest.mark.slow
 def test_with_a_floor_few_are_measured() -> None:
     measure = Counted()
     parts = chunks(2000)

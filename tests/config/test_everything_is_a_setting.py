@@ -215,6 +215,7 @@ def _changed(key: str) -> Settings:
     return settings_from({table: {name: value}} if table else {name: value})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("field", "key"), LOOP.items())
 def test_what_is_set_reaches_the_loop(field: str, key: str) -> None:
     assert getattr(LoopSettings.from_user_settings(_changed(key)), field) != getattr(LoopSettings(), field)

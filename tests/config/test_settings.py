@@ -225,6 +225,7 @@ def test_any_table_is_settings_or_a_typed_error(table: dict[str, object]) -> Non
     assert settings.bands.yellow < settings.bands.red < settings.bands.critical
 
 
+@pytest.mark.slow
 @given(_TABLES)
 def test_what_is_left_of_a_project_is_display_only(table: dict[str, object]) -> None:
     kept, warnings = display_only(table, "p")
@@ -233,6 +234,7 @@ def test_what_is_left_of_a_project_is_display_only(table: dict[str, object]) -> 
     assert all(warning.isprintable() for warning in warnings)
 
 
+@pytest.mark.slow
 def test_the_schema_says_what_the_code_says() -> None:
     schema = settings_schema()
     check = jsonschema.Draft202012Validator(schema)

@@ -114,6 +114,7 @@ ENTRIES = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(ENTRIES, max_size=5, unique_by=lambda entry: entry.anchor), min_size=2, max_size=5))
 def test_what_is_taken_over_is_what_would_be_worked_out_anew(days: list[list[TranscriptEntry]]) -> None:
     fixed = RequestOverhead(system=1, tools=2)

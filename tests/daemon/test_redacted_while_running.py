@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from in_process import frame, post
 
 from hudkit.api import Hud
@@ -15,6 +16,7 @@ from opencode_messages import anchored, bash, response, user
 SECRET = "plum-dumpling-seventeen"
 
 
+@pytest.mark.slow
 def test_redacted_while_a_daemon_runs(tmp_path: Path) -> None:
     at, file = tmp_path / "data" / "hudkit.db", tmp_path / "secret.txt"
     file.write_text(SECRET)

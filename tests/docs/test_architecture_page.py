@@ -61,6 +61,7 @@ def test_there_are_at_least_twenty_hard_algorithms() -> None:
     assert len(HARDEST) >= 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "path"), HARDEST, ids=lambda value: str(value).replace(" ", "-"))
 def test_a_hard_algorithm_has_its_idea_and_an_example_in_its_docstring(algorithm: str, path: str) -> None:
     doc = ast.get_docstring(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))) or ""

@@ -39,6 +39,7 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
 def test_links_resolve(path: Path) -> None:
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
@@ -54,6 +55,7 @@ def test_links_resolve(path: Path) -> None:
             assert anchor in [slug(one) for one in headings], target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUN)
 def test_python_blocks_run_in_order(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -69,6 +71,7 @@ def test_python_blocks_run_in_order(name: str, tmp_path: Path, monkeypatch: pyte
         assert (tmp_path / "state" / "hud.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES, ids=named)
 def test_what_code_imports_is_there(path: Path) -> None:
     """For code that needs a model or a host, and is not run here: its imports, at least, are right. Looked up and not
@@ -93,6 +96,7 @@ def imported(path: Path) -> Iterator[tuple[str, str]]:
                 yield from ((str(node.module), alias.name) for alias in node.names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
 def test_commands_exist(path: Path) -> None:
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)

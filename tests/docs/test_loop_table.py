@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -14,6 +16,7 @@ def rows() -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[1:]]
 
 
+@pytest.mark.slow
 def test_each_row_is_shown_by_a_test_that_is_there() -> None:
     assert len(rows()) >= 20
     for what, ours, shown_by, *others in rows():

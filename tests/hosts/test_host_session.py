@@ -109,6 +109,7 @@ def version(id: str, text: str) -> HostMessage:
     return user(version_key(id, text), text)._replace(editable=True)
 
 
+@pytest.mark.slow
 def test_an_edited_message_takes_back_its_other_versions_and_what_followed_them(hud: Hud) -> None:
     conversation = talk(hud)
 
@@ -164,6 +165,7 @@ def test_a_window_that_nobody_told_is_said_to_be_assumed(hud: Hud) -> None:
     assert hud.session("s", project="/tmp", host="here").state.window.limit_tokens is None
 
 
+@pytest.mark.slow
 def test_an_old_output_becomes_a_stub_where_the_host_can_leave_it_away(hud: Hud) -> None:
     entries = looked()
     big = HostCall(entries=entries, window=BIG, used=120_000, prunes=True)
@@ -182,6 +184,7 @@ def test_an_old_output_becomes_a_stub_where_the_host_can_leave_it_away(hud: Hud)
             assert not stubs, "the current turn and the last one"
 
 
+@pytest.mark.slow
 def test_what_could_not_be_read_again_is_not_left_away(hud: Hud, tmp_path: Path) -> None:
     big = HostCall(entries=looked(), window=BIG, used=120_000, prunes=True)
     assert not talk(hud).prepare_call(big).stubs, "nobody keeps it"

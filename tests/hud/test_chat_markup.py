@@ -89,6 +89,7 @@ def fill(session: HudSession) -> None:
     session.append(p.CompactAfter(HOSTILE), origin=Origin.HOST)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("placement", ["anchored", "system"])
 def test_no_frame_passes_markup_on(placement: str) -> None:
     with Hud.in_memory() as hud:

@@ -70,6 +70,7 @@ def test_the_prompt_shows_what_the_next_frame_shows(session: HudSession) -> None
     assert "valve 0 " not in shown
 
 
+@pytest.mark.slow
 def test_the_prompt_names_what_holds_and_has_no_room_so_that_the_summary_has_it() -> None:
     session = Hud.in_memory().session("s")
     for n in range(40):

@@ -24,6 +24,7 @@ def told(texts: list[str], where: str) -> list[str]:
     return [text for text in texts if text in where]
 
 
+@pytest.mark.slow
 def test_a_larger_budget_brings_items_back_as_a_delta_and_the_base_stays(session: HudSession) -> None:
     small = session.frame(1_000, 200_000, budget=300, transcript=["a"])
     assert told(RULES, small.base) and not told(NOTES, small.base) and small.omitted

@@ -43,6 +43,7 @@ def reread(log: EventLog) -> tuple[HudSession, Counted]:
     return Hud(counted).session("s"), counted
 
 
+@pytest.mark.slow
 def test_a_reopened_log_reads_the_tail_only(tmp_path: Path) -> None:
     path = tmp_path / "log" / "hud.db"
     with Hud.open(path) as hud:
@@ -101,6 +102,7 @@ def test_a_snapshot_of_another_version_is_not_read(hud: Hud) -> None:
     assert again.state.task.description == "Ship it"
 
 
+@pytest.mark.slow
 def test_a_log_that_takes_no_snapshots_is_good_enough(tmp_path: Path) -> None:
     path = tmp_path / "log" / "hud.db"
     with Hud.open(path) as hud:
@@ -124,6 +126,7 @@ def test_a_redaction_refolds(where: str, tmp_path: Path) -> None:
         assert list(hud.verify()) == []
 
 
+@pytest.mark.slow
 def test_a_redaction_before_a_snapshot_takes_it_away(hud: Hud) -> None:
     session = hud.session("s")
     session.append(NoteAdd("the secret"))

@@ -212,6 +212,7 @@ def test_a_bare_no_turns_what_was_just_decided() -> None:
     assert extract("nah metric", later)[0].decisions == ()
 
 
+@pytest.mark.slow
 @given(st.lists(hostile, max_size=8).map("\n".join), st.booleans())
 def test_no_text_breaks_it(text: str, by_agent: bool) -> None:
     news, held = extract(text, KnownStatements(), by_agent=by_agent)

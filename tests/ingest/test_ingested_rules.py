@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from hudkit.api import Hud, TranscriptIngester
 from hudkit.ingest import IngestBatch, read_messages
 from hudkit.log import Origin
@@ -37,6 +39,7 @@ def texts(session: Any) -> tuple[list[str], list[str]]:
     return [rule.text for rule in state.constraints], [one.summary for one in state.decisions]
 
 
+@pytest.mark.slow
 def test_a_talk_is_heard_once_in_any_portions_and_processes() -> None:
     with Hud.in_memory() as hud:
         session = hud.session("s")

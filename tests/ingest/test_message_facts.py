@@ -122,6 +122,7 @@ def test_the_todos_at_the_end_are_the_table(orchard_db: Path) -> None:
         assert todo_facts(table, known) == (known, ())
 
 
+@pytest.mark.slow
 def test_the_window_of_the_day(day: list[Fact]) -> None:
     curve = [event.used_tokens or 0 for event in of(day, ContextSnapshot)]
     assert (len(curve), curve[0], max(curve), curve.index(max(curve)), curve[-1]) == (165, 8353, 40538, 75, 28603)
@@ -430,6 +431,7 @@ tool_names = st.sampled_from(["bash", "read", "edit", "apply_patch", "todowrite"
 keys = st.sampled_from(["command", "filePath", "patchText", "todos", "sessionId", "exit", "url", "workdir"])
 
 
+@pytest.mark.slow
 @given(
     tool_names,
     st.sampled_from(["completed", "error", "running", ""]),

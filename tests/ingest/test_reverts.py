@@ -97,6 +97,7 @@ def two_turns(talk: Talk) -> str:
 GONE = ("Rust", "cents as integers", "x.rs", "pytest", "Redis", "tests first", "migrate")
 
 
+@pytest.mark.slow
 def test_a_shorter_history_takes_back_what_its_lost_messages_recorded_and_told(talk: Talk) -> None:
     before = two_turns(talk)
     after, last = shown(talk.session.state), talk.session.state.seq

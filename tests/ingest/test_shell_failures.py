@@ -155,6 +155,7 @@ def test_any_text_is_a_command(command: str, status: int | None) -> None:
         assert covers(outcome.statement, outcome.statement)
 
 
+@pytest.mark.slow
 def test_a_hostile_command_is_read_in_passing() -> None:
     for piece in ("<<A\n", '"\\', "$(", "`", "'", "a<<E\nb", "((", "|| "):
         command = piece * (400_000 // len(piece))

@@ -45,6 +45,7 @@ def test_every_state_and_frame_is_the_logs_own(hud: Hud) -> None:
         record.state_at(record.last + 1)
 
 
+@pytest.mark.slow
 def test_a_long_log_is_read_in_portions(hud: Hud) -> None:
     session = hud.session("s")
     session.append(*(p.NoteAdd(f"note {n}") for n in range(1_800)))

@@ -238,6 +238,7 @@ ALTERED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", ALTERED)
 @pytest.mark.parametrize("read_only", [False, True])
 def test_an_altered_schema_is_refused_with_what_was_altered_and_what_to_do(

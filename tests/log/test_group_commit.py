@@ -86,6 +86,7 @@ def test_one_batch_that_cannot_be_written_does_not_take_the_others_with_it(tmp_p
         assert (log.last_seq("good"), log.last_seq("bad"), log.last_seq("other")) == (1, 2, 1)
 
 
+@pytest.mark.slow
 def test_many_threads_each_see_their_own_events(tmp_path: Path) -> None:
     group = GroupCommit(SqliteLog.open(tmp_path / "log.db"))
     wrong: list[object] = []

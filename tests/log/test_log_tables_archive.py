@@ -149,6 +149,7 @@ def test_a_chunk_that_unpacks_to_something_else_is_noticed(tmp_path: Path) -> No
         assert [finding.code for finding in log.verify()] == ["payload"]
 
 
+@pytest.mark.slow
 def test_others_read_and_write_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     with SqliteLog.open(path) as log, SqliteLog.open(path) as other:
@@ -193,6 +194,7 @@ def test_what_is_killed_in_the_middle_is_whole(tmp_path: Path, step: int) -> Non
         assert list(log.verify()) == []
 
 
+@pytest.mark.slow
 def test_snapshots_hold_over_archived_events(tmp_path: Path) -> None:
     with Hud.open(tmp_path / "log.db") as hud:
         session = hud.session("s")

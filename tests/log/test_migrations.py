@@ -53,6 +53,7 @@ def test_a_newer_file_is_left_as_it_is(path: Path) -> None:
     assert [file.read_bytes() for file in files] == before
 
 
+@pytest.mark.slow
 def test_a_copy_is_made_before_an_older_file_is_changed(path: Path) -> None:
     db = sqlite3.connect(path, isolation_level=None)
     assert migrations.migrate(db, path, NEXT)
@@ -68,6 +69,7 @@ def test_a_copy_is_made_before_an_older_file_is_changed(path: Path) -> None:
     assert not list(path.parent.glob("*.bak.*[0-9]")), "no half copy stays"
 
 
+@pytest.mark.slow
 def test_half_copies_of_killed_processes_are_removed_with_their_journals(path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
@@ -95,6 +97,7 @@ def test_an_older_file_is_not_changed_by_a_reader(path: Path) -> None:
     assert version(path) == (NOW, False)
 
 
+@pytest.mark.slow
 def test_a_step_that_fails_leaves_the_version_before(path: Path) -> None:
     step = (TAG, "UPDATE heads SET tag = session_id", "UPDATE nowhere SET x = 1")
     broken = log_tables.LOG_SCHEMA._replace(steps=(*log_tables.LOG_MIGRATIONS, step))

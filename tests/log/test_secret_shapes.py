@@ -12,6 +12,8 @@ import string
 import uuid
 from pathlib import Path
 
+import pytest
+
 from hudkit.log.codec import encode_payload
 from hudkit.log.payloads import NoteAdd
 
@@ -83,12 +85,14 @@ def altered_lines() -> list[str]:
     return altered
 
 
+@pytest.mark.slow
 def test_shapes_of_secrets_are_taken_out_whole() -> None:
     missed = missed_shapes()
     assert len(read_lines("secret_shapes.txt")) == 200
     assert 200 - len(missed) >= RECALL_FLOOR, missed
 
 
+@pytest.mark.slow
 def test_harmless_lines_stay_as_they_are() -> None:
     altered = altered_lines()
     assert len(read_lines("harmless_lines.txt")) == 563

@@ -72,6 +72,7 @@ def test_processes_that_create_and_write_at_once_leave_no_gap(tmp_path: Path, tu
         assert list(log.verify()) == []
 
 
+@pytest.mark.slow
 def test_two_logs_in_one_process_on_threads(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     logs = [SqliteLog.open(path, busy_timeout=30.0) for _ in range(2)]

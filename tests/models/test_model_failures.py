@@ -104,6 +104,7 @@ def test_the_wait_is_said() -> None:
     assert error.after == 2.5 and "2.5 s" in str(error)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=2000), st.text(st.characters(codec="ascii", min_codepoint=33), min_size=8, max_size=60))
 def test_words_are_bounded_visible_and_without_the_key(words: str, key: str) -> None:
     told = clean_words(f"{words} {key} {words}", [key])

@@ -55,6 +55,7 @@ REQUESTS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(REQUESTS)
 def test_a_request_survives_the_log(request: CompletionRequest) -> None:
     again = msgspec.json.decode(msgspec.json.encode(request), type=CompletionRequest)

@@ -77,6 +77,7 @@ def test_an_action_that_was_done_is_the_last_recent_one(harness: Any, name: str,
     assert key not in seen.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DONE)
 def test_an_action_that_was_refused_says_why(harness: Any, name: str) -> None:
     harness.do(2, {"type": name, **DONE[name], "as_user": True})

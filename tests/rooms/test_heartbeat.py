@@ -56,6 +56,7 @@ def run_one(sim: Simulation, agent: int) -> None:
     assert run(sim.runner.step(agent)) == agent
 
 
+@pytest.mark.slow
 def test_beats_are_an_interval_apart_and_slow_down() -> None:
     sim = talking("Ann", "Bob", rules=WorldRules(tempo=EXACT))
     sim.run(40)

@@ -107,6 +107,7 @@ def test_no_text_changes_the_structure(
     assert not [char for char in hidden if ord(char) < 0xA0 or ord(char) in range(0x200B, 0x2070) or char == "\ufeff"]
 
 
+@pytest.mark.slow
 @given(contents=st.lists(said, min_size=1, max_size=4), billboard=said)
 def test_a_page_for_people_has_the_headings_of_its_parts_whatever_is_said(
     contents: list[str], billboard: str

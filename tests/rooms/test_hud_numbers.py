@@ -49,6 +49,7 @@ def rooms(seen: AgentHud) -> dict[int, Any]:
     return {one.room: one for one in seen.sections if one.room}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", FORMATS)
 def test_of_5000_tokens_50_30_and_20_percent_are_2500_1500_and_1000(format_: str) -> None:
     before = build_agent_hud(three_rooms(WorldRules(), format_, 120).world, 1, NOON, RENDERER)

@@ -57,6 +57,7 @@ def names(world_log: WorldLog) -> list[str]:
     return [agent.name for agent in world_log.world.agents.values()]
 
 
+@pytest.mark.slow
 def test_it_opens_replays_and_is_played_on(path: Path) -> None:
     with WorldLog.open(path) as world_log:
         assert names(world_log) == list(NAMES) and len(world_log.world.messages) == len(NAMES)
@@ -69,6 +70,7 @@ def test_it_opens_replays_and_is_played_on(path: Path) -> None:
         assert names(world_log) == list(NAMES) and world_log.damaged == []
 
 
+@pytest.mark.slow
 def test_no_name_changes_what_an_agents_hud_is_made_of(path: Path) -> None:
     """A name is text of one field in it, whatever it holds."""
     with WorldLog.open(path) as world_log:
@@ -85,6 +87,7 @@ def markdown(world_log: WorldLog, agent: int) -> str:
     return as_markdown(build_agent_hud(world_log.world, agent, START + 1_000, CachedRenderer()))
 
 
+@pytest.mark.slow
 def test_what_is_not_renamed_is_not_judged(path: Path) -> None:
     with WorldLog.open(path) as world_log:
         architect = Architect(world_log, lambda: START + 1_000_000)

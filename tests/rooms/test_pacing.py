@@ -263,6 +263,7 @@ def test_a_runner_sends_what_is_due_between_beats() -> None:
     assert all(at[event.id] == delayed[event.pending].due for event in sent), "to the millisecond"
 
 
+@pytest.mark.slow
 def test_what_waits_outlives_the_process_a_pause_and_a_fork(tmp_path: Any) -> None:
     sim = Simulation(ScriptedPlayer(chatter), "Ann", "Bob", path=tmp_path / "w.db")
     waiting = first_waiting(sim)

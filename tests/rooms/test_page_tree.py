@@ -30,6 +30,7 @@ class _Read(HTMLParser):
         self.seen.append(data)
 
 
+@pytest.mark.slow
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_any_text_is_read_as_it_was_meant(text: str, value: str) -> None:
     read_back = _Read(write(e("p", text, title=value))).seen
@@ -65,6 +66,7 @@ def test_a_tag_that_pages_do_not_have_is_refused(tag: str) -> None:
         write(e(tag))
 
 
+@pytest.mark.slow
 @given(
     st.builds(
         UrlState,

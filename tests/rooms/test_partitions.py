@@ -68,6 +68,7 @@ def receive_all(parts: list[WorldLog]) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_every_agent_has_its_beats_in_one_partition_and_sees_who_is_in_its_rooms(
     place: Path, parts: Callable[[], list[WorldLog]]
 ) -> None:
@@ -83,6 +84,7 @@ def test_every_agent_has_its_beats_in_one_partition_and_sees_who_is_in_its_rooms
         assert replay_log(part).sound
 
 
+@pytest.mark.slow
 def test_what_is_said_is_heard_once_in_each_partition_that_has_somebody_there(
     place: Path, parts: Callable[[], list[WorldLog]]
 ) -> None:
@@ -104,6 +106,7 @@ def test_what_is_said_is_heard_once_in_each_partition_that_has_somebody_there(
         assert list(whole.log.verify()) == []
 
 
+@pytest.mark.slow
 def test_two_processes_that_take_up_the_same_do_so_once(place: Path, parts: Callable[[], list[WorldLog]]) -> None:
     found(place).close()
     first, second = parts()
@@ -132,6 +135,7 @@ def test_nothing_is_sent_of_what_was_not_appended(place: Path, parts: Callable[[
     assert second.receive(NOON) == 0 and hall(first) == hall(second) == []
 
 
+@pytest.mark.slow
 def test_replies_and_reactions_name_the_same_message_in_every_partition(
     place: Path, parts: Callable[[], list[WorldLog]]
 ) -> None:
@@ -168,6 +172,7 @@ def test_who_wakes_another_wakes_it_at_home(place: Path, parts: Callable[[], lis
     assert second.world.agents[5].woken and second.world.agents[5].due <= NOON + 1
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_made_is_known_where_its_rooms_are_and_has_a_number_of_its_own(
     place: Path, parts: Callable[[], list[WorldLog]]
 ) -> None:
@@ -196,6 +201,7 @@ def test_an_agent_that_is_made_is_known_where_its_rooms_are_and_has_a_number_of_
         assert set(whole.world.rooms[1].members) == {*range(1, 8), *numbers}
 
 
+@pytest.mark.slow
 def test_who_is_let_into_a_room_of_another_partition_hears_and_is_heard_from_then_on(
     place: Path, parts: Callable[[], list[WorldLog]]
 ) -> None:
@@ -220,6 +226,7 @@ def test_who_is_let_into_a_room_of_another_partition_hears_and_is_heard_from_the
     assert second.receive(NOON) == 0 and 4 not in first.world.rooms[1].members
 
 
+@pytest.mark.slow
 def test_the_architect_takes_part_in_the_whole(place: Path, parts: Callable[[], list[WorldLog]]) -> None:
     found(place).close()
     first, second = parts()
@@ -250,6 +257,7 @@ def test_the_architect_takes_part_in_the_whole(place: Path, parts: Callable[[], 
     assert second.world.agents[5].addressed
 
 
+@pytest.mark.slow
 def test_a_played_world_is_the_sum_of_its_partitions_and_each_replays(
     place: Path, parts: Callable[[], list[WorldLog]]
 ) -> None:
@@ -283,6 +291,7 @@ def test_a_played_world_is_the_sum_of_its_partitions_and_each_replays(
         fork.close()
 
 
+@pytest.mark.slow
 def test_a_cap_of_cost_holds_for_all_partitions_together(place: Path, parts: Callable[[], list[WorldLog]]) -> None:
     found(place).close()
     first, second = parts()

@@ -266,6 +266,7 @@ def steps_per_character(text: str) -> float:
     return steps / len(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["{", "{[", "{ ", "{x ", '{"', "{'", '{" {', '{"a":', "{}", '{"a": {"b": [', "[{", "responses[1]: {", "{“ {'"],

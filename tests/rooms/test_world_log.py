@@ -248,6 +248,7 @@ def test_the_world_as_it_was_after_every_event(make_harness: Callable[..., Any])
             harness.world_log.world_at(seq)
 
 
+@pytest.mark.slow
 def test_opening_reads_a_snapshot_and_not_the_whole_log(tmp_path: Path) -> None:
     path = tmp_path / "world.db"
     with WorldLog.create(path, name="a", every=10) as world_log:
@@ -278,6 +279,7 @@ def test_between_snapshots_the_last_one_before_is_read(make_harness: Callable[..
     assert harness.world_log.world_at(first + 30) == replayed(harness.world_log, first + 30)
 
 
+@pytest.mark.slow
 def test_a_fork_has_the_same_past_and_its_own_future(tmp_path: Path) -> None:
     with WorldLog.create(tmp_path / "a.db", name="a") as world_log:
         populate(world_log)

@@ -182,6 +182,7 @@ def test_lines(name: str) -> None:
     assert bool(diff_states(old, new)) == bool(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINES)
 def test_what_is_remembered_changes_nothing(name: str) -> None:
     before, after, _ = LINES[name]

@@ -429,6 +429,7 @@ def test_text_is_data_in_every_form(make: Make) -> None:
     assert sum(bool(one.error) for one in session.state.custom) == 0, session.call("sections.list").text
 
 
+@pytest.mark.slow
 def test_recorded_frames_come_again_byte_for_byte_without_a_sandbox(tmp_path: Path, places: SectionPaths) -> None:
     (places.user / "glance.py").write_text(GLANCE)
     seen: list[tuple[int, Frame]] = []

@@ -33,6 +33,7 @@ def events_of(told: list[Payload], session: str = "s") -> list[Event]:
     ]
 
 
+@pytest.mark.slow
 @given(st.lists(payloads, max_size=40), st.data())
 def test_snapshot_and_tail_give_the_state_at_every_seq(told: list[Payload], data: st.DataObject) -> None:
     events = events_of(told)

@@ -119,6 +119,7 @@ def test_importing_hudkit_looks_for_no_entry_points() -> None:
     assert done.stdout.split() == ["False", "False"]
 
 
+@pytest.mark.slow
 def test_a_section_that_is_named_no_more_leaves(install: Install, tmp_path: Path) -> None:
     install("tally", TALLY)
     paths = SectionPaths(tmp_path / "none", tmp_path / "trusted")
@@ -152,6 +153,7 @@ def test_the_package_of_the_page_works(install: Install) -> None:
         assert "## Files so far\n\n- files were opened 2 times\n- 2 are active\n" in shown(session)
 
 
+@pytest.mark.slow
 def test_the_commands_say_what_packages_offer_and_what_is_wrong(
     install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,6 +188,7 @@ def test_the_commands_say_what_packages_offer_and_what_is_wrong(
 # -- reducers --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_reducer_folds_the_events_that_it_handles(install: Install, tmp_path: Path) -> None:
     install("words", WORDS)
     with Hud.open(tmp_path / "hud.db", settings=settings("words")) as hud:
@@ -217,6 +220,7 @@ def test_what_is_taken_back_is_not_folded(install: Install) -> None:
         assert "2 words in 1 notes" in shown(session)
 
 
+@pytest.mark.slow
 def test_a_long_log_is_read_in_parts(install: Install) -> None:
     from hudkit.log.payloads import NoteAdd
 
@@ -231,6 +235,7 @@ def test_a_long_log_is_read_in_parts(install: Install) -> None:
 # -- broken ones -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "words"),
     [
@@ -287,6 +292,7 @@ def test_one_that_fails_is_paused_after_three_failures(install: Install, body: s
         assert "custom section tally: paused after 3 failures" in texts[-1] and len(runs(session)) == 3
 
 
+@pytest.mark.slow
 def test_one_that_hangs_holds_no_frame_and_is_told(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     import builtins
 
@@ -319,6 +325,7 @@ def test_one_that_hangs_holds_no_frame_and_is_told(install: Install, monkeypatch
         assert "0 steps, 0 notes" in shown(session)
 
 
+@pytest.mark.slow
 def test_a_new_version_of_what_was_paused_runs_again(install: Install, tmp_path: Path) -> None:
     install("tally", TALLY.replace("return [", "raise KeyError; return ["))
     with Hud.open(tmp_path / "hud.db", settings=settings("tally")) as hud:

@@ -53,6 +53,7 @@ def test_a_summary_is_shown_where_the_conversation_does_not_have_it(session: Hud
     assert "All is moved" in session.frame().base
 
 
+@pytest.mark.slow
 def test_the_session_line_tells_what_there_is_without_ids(session: HudSession) -> None:
     links = [("parent", "ses_dfce555a"), *(("child", f"ses_{n}") for n in range(3)), ("fork", "ses_9")]
     session.append(*(p.SessionLink(relation, name) for relation, name in links), origin=Origin.HOST)

@@ -59,6 +59,7 @@ def true(state: HudState) -> list[bytes]:
     ]
 
 
+@pytest.mark.slow
 @given(st.lists(payloads.filter(lambda p: not isinstance(p, EventUndo)), max_size=15), doable)
 def test_appended_and_undone_is_never_appended(told: list[Payload], one: Payload) -> None:
     both = fold(events([*told, one, EventUndo(len(told) + 1)]))
@@ -66,6 +67,7 @@ def test_appended_and_undone_is_never_appended(told: list[Payload], one: Payload
     assert both.seq == len(told) + 2
 
 
+@pytest.mark.slow
 @given(st.lists(payloads.filter(lambda p: not isinstance(p, EventUndo)), max_size=12), doable)
 def test_an_undo_undone_is_the_event_again(told: list[Payload], one: Payload) -> None:
     at = len(told) + 1

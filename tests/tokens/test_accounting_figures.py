@@ -40,6 +40,7 @@ def test_another_session_begins_with_what_was_learned(shape: str) -> None:
         assert errors(after, after=before)[0] <= MOST < errors(after)[0]
 
 
+@pytest.mark.slow
 def test_the_recordings_hold_a_compaction() -> None:
     for shape in SHAPES:
         for kind in KINDS:

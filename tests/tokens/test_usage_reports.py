@@ -112,6 +112,7 @@ FIELDS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(report=JUNK | st.dictionaries(FIELDS, JUNK, max_size=5))
 @settings(deadline=None)
 def test_never_raises_and_never_says_less_than_one(report):

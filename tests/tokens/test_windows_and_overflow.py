@@ -104,6 +104,7 @@ def test_families(model, family):
     assert window_of(model) == windows.get(family, Window(200_000, None, None, "assumed"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", FAMILIES, ids=lambda row: row[0])
 def test_the_table_is_consistent(row):
     name, window, output, inputs = row

@@ -33,6 +33,7 @@ def test_every_golden_was_read():
     assert len(CASES) == GOLDENS.read_text().count("\n## ") > 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=[case["title"] for case in CASES])
 def test_bad_call(case, request):
     s = session()
@@ -46,6 +47,7 @@ def test_bad_call(case, request):
     assert s.state == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=[case["title"] for case in CASES])
 def test_the_example_of_a_refusal_is_a_call_that_is_understood(case):
     start = case["text"].rindex("Example: ") + len("Example: ")

@@ -192,12 +192,14 @@ def test_search_finds_and_filters(session, main):
         assert not refused.ok and "Example: memory(" in refused.text and len(refused.text) < 700
 
 
+@pytest.mark.slow
 def test_items_come_before_conversations(session):
     session.call("notes.add", {"content": "frost waits"})
     answer = said(session, "search", query="frost")
     assert answer.text.startswith("- notes n1") and answer.data["hits"] and answer.data["messages"]
 
 
+@pytest.mark.slow
 def test_compactions_by_their_index(session, main):
     listed = said(session, "compactions", session=main)
     assert [row["how"] for row in listed.data["compactions"]] == ["automatic", "automatic"]
@@ -232,6 +234,7 @@ def test_the_call_of_a_frame_after_a_compaction_reads_the_summaries_also_where_n
     assert "Compactions (1)" in s.tool(router, call) and "first of them" in s.tool(router, call)
 
 
+@pytest.mark.slow
 def test_what_the_index_does_not_know_yet_is_found_in_the_conversation_itself(past, main, tmp_path):
     """Another process keeps the index, and may be behind, or not have begun."""
     late = PastSessions(past.transcripts(), tmp_path / "own" / "search.db", eager=False)
@@ -244,6 +247,7 @@ def test_what_the_index_does_not_know_yet_is_found_in_the_conversation_itself(pa
         assert not reply(session, "memory", {"operation": "search", "query": "qqqzzz"}).ok, "there is no index at all"
 
 
+@pytest.mark.slow
 def test_counts_children_comparison_and_window(session, past, main):
     assert said(session, "summary").data["index"]["messages"] == 250
     (child,) = said(session, "children", session=main).data["sessions"]
@@ -280,6 +284,7 @@ def test_a_session_of_our_log_alone_has_its_hosts_name_and_what_was_asked_for(tm
         assert session.state.task.description == "Lower the ramp of the kiln"
 
 
+@pytest.mark.slow
 def test_a_comparison_says_what_was_decided(hud, session, past, main):
     other = past.sessions()[0].id
     assert "is not recorded in the HUD" in said(session, "compare", a=main, b=other).text
@@ -302,6 +307,7 @@ def test_a_comparison_says_what_was_decided(hud, session, past, main):
     assert compared.data[main]["decisions"] == ["Use JSON", "Keep v1"]
 
 
+@pytest.mark.slow
 def test_a_subagents_answer_needs_no_second_call_and_all_of_it_one(session, main):
     listed = said(session, "children", session=main)
     (child,) = listed.data["sessions"]
@@ -499,6 +505,7 @@ def test_no_text_of_a_transcript_is_structure(tmp_path_factory, texts):
     past.close()
 
 
+@pytest.mark.slow
 @given(
     name=st.sampled_from([*sorted(OF_THE_PAST - {"export", "import"}), "search"]),
     args=st.dictionaries(

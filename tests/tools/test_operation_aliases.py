@@ -57,6 +57,7 @@ def test_every_alias_has_a_case():
     assert set(PAIRS) == set(ALIASES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "args", "target", "same"), CASES)
 def test_alias(name, args, target, same):
     one, other = before(), before()
@@ -67,6 +68,7 @@ def test_alias(name, args, target, same):
     assert (one.state.seq > before().state.seq) == bool(answer.data.get("recorded"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*OPERATIONS, *ALIASES])
 def test_both_routers_understand_every_spelling(name):
     one = OPERATIONS.get(name) or ALIASES[name]

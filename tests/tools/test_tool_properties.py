@@ -55,6 +55,7 @@ def _fields(name):
     return EVERY[name].arguments.__struct_fields__
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(calls, plausible), max_size=6), st.sampled_from(["hud", "memory"]))
 def test_a_call_never_raises_and_a_refusal_records_nothing(sent, router):
     s = fresh()
@@ -116,6 +117,7 @@ def test_no_text_of_an_item_is_structure(texts):
             assert re.match(r"State at event \d+$|[A-Z][a-z ]+ \(\d+\)$|[A-Z][a-z ]+: none$", heading), heading
 
 
+@pytest.mark.slow
 @given(hostile, hostile)
 def test_no_text_in_a_refusal_is_structure(text, other):
     s = fresh()

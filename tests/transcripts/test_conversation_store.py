@@ -167,6 +167,7 @@ def test_what_is_held_is_of_its_own_session_alone() -> None:
     assert store.session("t") is None and ids(store, "t") == []
 
 
+@pytest.mark.slow
 def test_one_thread_reads_while_another_lets_go() -> None:
     store = ConversationStore(None, host="here", directory="/p")
     messages = [ran(f"a{n}", "x") for n in range(3)]

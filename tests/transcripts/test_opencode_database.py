@@ -23,6 +23,7 @@ SAID = {"type": "text", "text": "hello"}
 MAIN = "ses_e06196b14ffeMiDLXs7ZvRM6p9"
 
 
+@pytest.mark.slow
 def test_the_recordings_are_read_whole(orchard_db: Path, opencode_db: Path) -> None:
     counts = {}
     for path in (orchard_db, opencode_db):

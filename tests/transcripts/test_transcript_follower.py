@@ -202,6 +202,7 @@ def test_broken_lines_are_counted_and_the_file_that_is_replaced_is_read_anew(nam
     assert follower.read() == whole
 
 
+@pytest.mark.slow
 def test_a_missing_record_does_not_lose_what_is_behind_it(tmp_path):
     """A parent that was on a line that could not be read."""
     records = (DATA / "claude-day.jsonl").read_text().splitlines(keepends=True)

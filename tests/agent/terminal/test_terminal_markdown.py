@@ -33,6 +33,7 @@ def test_lines_are_within_their_width_and_hide_nothing(text: str, width: int) ->
         assert "\n" not in line.plain
 
 
+@pytest.mark.slow
 @given(TEXTS, st.lists(st.integers(0, 300), max_size=6))
 def test_pieces_give_the_blocks_of_the_whole(text: str, cuts: list[int]) -> None:
     text = text.replace("\r", "")
@@ -87,6 +88,7 @@ def test_what_is_nested_beyond_reason_is_still_shown() -> None:
     assert "end" in "".join(plain("[" * 3_000 + "end"))
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60), st.integers(0, 40))
 def test_one_line_is_clipped_by_cells(text: str, cells: int) -> None:
     line = clip(text, cells)

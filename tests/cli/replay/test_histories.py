@@ -64,6 +64,7 @@ def test_what_an_automatic_compaction_dropped_and_what_the_hud_would_have_kept(t
     assert not any(item.kind == "edited files" for item in compaction.dropped), "the host attached the file"
 
 
+@pytest.mark.slow
 def test_each_of_several_compactions_in_a_row_is_told(tmp_path: Path) -> None:
     session = _session(_claude_home(tmp_path), "claude-thrash")
     assert [compaction.trigger for compaction in session.compactions] == ["auto"] * 3
@@ -71,6 +72,7 @@ def test_each_of_several_compactions_in_a_row_is_told(tmp_path: Path) -> None:
         assert "Never open the door" in {item.text for item in compaction.dropped}
 
 
+@pytest.mark.slow
 def test_codex_keeps_prompts_and_drops_the_rest_and_commands_are_run_again(tmp_path: Path) -> None:
     session = _session(_codex_home(tmp_path), "codex-long")
     assert len(session.compactions) == 4
@@ -127,6 +129,7 @@ def test_costs_and_host_counts_agree_and_processes_give_the_same(tmp_path: Path)
     assert list(explain_files(big, HistoryOptions(), workers=2)) == alone * 20
 
 
+@pytest.mark.slow
 def test_the_command_sums_up_and_tells_of_the_sessions_that_lost_most(hudkit: Command, tmp_path: Path) -> None:
     code, out, err = hudkit("replay", str(_codex_home(tmp_path)))
     assert (code, err) == (0, "")
@@ -148,6 +151,7 @@ def test_the_report_as_json_has_every_session_and_the_sums(hudkit: Command, tmp_
     )
 
 
+@pytest.mark.slow
 def test_one_session_is_found_by_a_part_of_its_id_and_an_unknown_one_refused(hudkit: Command, tmp_path: Path) -> None:
     root = _claude_home(tmp_path)
     code, out, _ = hudkit("replay", str(root), "--session", "claude-auto")

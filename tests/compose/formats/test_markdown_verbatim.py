@@ -46,6 +46,7 @@ def test_beside_other_texts_what_could_pair_is_code() -> None:
         assert verbatim(text, first=False, alone=False) == (Element("code", (), (text,)),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lead", ["", "note: ", "a * _b ` [c "])
 def test_a_hostile_text_is_one_line_of_one_item_with_all_its_words(lead: str) -> None:
     reader = MarkdownIt("gfm-like", {"linkify": False})

@@ -83,6 +83,7 @@ def test_the_session_is_the_measured_one():
     assert sum_costs(simulate_cache(PLACEMENTS["none"], ANTHROPIC)).hit_ratio == pytest.approx(0.985, abs=0.01)
 
 
+@pytest.mark.slow
 def test_order_of_the_placements(relative):
     order = sorted(relative, key=relative.__getitem__)
     assert order == ["none", "deltas", "tail", "system, band only", "system"]
@@ -102,6 +103,7 @@ def test_hit_ratio_of_a_hud_in_the_system_prompt():
     assert sum_costs(simulate_cache(PLACEMENTS["system"], ANTHROPIC)).hit_ratio == pytest.approx(0.213, abs=0.05)
 
 
+@pytest.mark.slow
 def test_automatic_caching_has_the_same_order():
     processed = {name: sum_costs(simulate_cache(run, OPENAI)).processed for name, run in PLACEMENTS.items()}
     assert sorted(processed, key=processed.__getitem__) == ["none", "deltas", "tail", "system, band only", "system"]

@@ -148,6 +148,7 @@ def test_a_pause_is_used_and_the_stubs_stay() -> None:
     assert len(talk.prunings) == 1
 
 
+@pytest.mark.slow
 def test_what_is_recorded_is_in_the_same_commit_and_comes_back_at_any_time() -> None:
     talk = Talk()
     frames = {}
@@ -186,6 +187,7 @@ def test_the_log_says_what_departs() -> None:
     assert sent.size == sum(piece.size for piece in talk.pieces({})) - gone
 
 
+@pytest.mark.slow
 def test_disabled_means_disabled() -> None:
     talk = Talk(enabled=False)
     for n in range(80):

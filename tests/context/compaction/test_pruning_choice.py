@@ -124,6 +124,7 @@ def test_what_a_later_read_repeats_is_superseded() -> None:
     assert superseded_reads(()) == frozenset()
 
 
+@pytest.mark.slow
 @POLICIES
 @given(
     load=st.integers(12_000, 190_000),
@@ -195,6 +196,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @POLICIES
 @given(steps=STEPS, cold=st.booleans(), used=st.integers(0, 200_000), gone=st.sets(st.integers(0, 39)))
 def test_what_is_protected_is_never_pruned(

@@ -105,6 +105,7 @@ def test_what_was_superseded_is_not_revived(told: list[Payload], rounds: list[tu
     assert all(one.revived == () for one in receipts_of(session))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(texts, min_size=1, max_size=4), st.data())
 def test_undone_compactions_give_the_summary_before(summaries: list[str], data: st.DataObject) -> None:

@@ -99,6 +99,7 @@ def test_a_delta_that_was_lost_is_told_again(talk: Talk) -> None:
     assert talk.turn("more still").context == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resumes", [1, 10])
 def test_a_resume_adds_nothing(talk: Talk, resumes: int) -> None:
     talk.hook("SessionStart", source="startup")
@@ -395,6 +396,7 @@ def test_a_session_without_a_call_has_no_receipt(talk: Talk) -> None:
     assert talk.hook("SessionEnd") == HookAnswer()
 
 
+@pytest.mark.slow
 def test_a_text_is_no_longer_than_hosts_take_whatever_the_settings_allow(tmp_path: Path) -> None:
     """Codex puts a longer one into a file."""
     settings = Settings(budget=BudgetSettings(percent=5.0, max_tokens=9_000))

@@ -126,6 +126,7 @@ def test_a_hint_is_printed_below_its_file(home: Path, command: Command) -> None:
     assert "is in the repository" in said[2] and said[1].endswith(".config/opencode/opencode.json")
 
 
+@pytest.mark.slow
 def test_the_log_stays_while_another_configuration_uses_it(home: Path, command: Command) -> None:
     command(installing, "opencode")
     command(installing, "opencode", "--project")
@@ -139,6 +140,7 @@ def test_the_log_stays_while_another_configuration_uses_it(home: Path, command: 
     assert not (home / "opencode.jsonc").exists()
 
 
+@pytest.mark.slow
 def test_a_client_of_mcp(home: Path, command: Command) -> None:
     with pytest.raises(ConfigError, match="no client is named") as caught:
         command(installing, "mcp")
@@ -173,6 +175,7 @@ def test_codex_has_one_server_whichever_is_installed_first(home: Path, command: 
     assert not config.parent.exists() and not (home / "data").exists()
 
 
+@pytest.mark.slow
 def test_who_has_it_in_no_host_purges_without_naming_one(home: Path, command: Command) -> None:
     """As one does who uses it from a program, or its own agent."""
     with Hud.open(home / "data" / "hudkit.db") as hud:

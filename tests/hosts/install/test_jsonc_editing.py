@@ -153,6 +153,7 @@ def configurations(draw: st.DrawFn) -> str:
     return draw(st.sampled_from(["", "\ufeff"])) + draw(SPACE) + draw(laid_out("{}", members)) + draw(SPACE)
 
 
+@pytest.mark.slow
 @given(configurations())
 def test_in_and_out_gives_the_same_bytes(before: str) -> None:
     value = parse_jsonc(before, "here").value

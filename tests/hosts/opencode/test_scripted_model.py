@@ -209,6 +209,7 @@ histories = st.lists(texts, min_size=1, max_size=8).map(
 )
 
 
+@pytest.mark.slow
 @given(histories, histories)
 def test_a_continued_history_departs_nowhere(history: list[RequestPiece], more: list[RequestPiece]) -> None:
     later = [RequestPiece(piece.role, piece.text, message=len(history) + n) for n, piece in enumerate(more)]

@@ -41,6 +41,7 @@ def test_what_is_behind_the_last_passage_is_not_read() -> None:
     assert MOST <= Counted.taken < MOST + 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [MOST - 20, MOST + 4_096, MOST + 8_192 - 20, MOST + 8_192 - 39, MOST + 8_192])
 @pytest.mark.parametrize("filler", ["x y ", "ghp_" + "c3D4" * 9 + " "])
 def test_a_secret_that_is_cut_off_is_not_searched(before: int, filler: str) -> None:

@@ -53,6 +53,7 @@ def test_more_questions_are_answered_than_by_plain_porter(talks, reader, plain, 
     assert ours >= 0.7
 
 
+@pytest.mark.slow
 def test_every_word_begins_with_the_beginning_of_its_stem():
     """Passages are searched for the beginnings alone: a word that began otherwise would not be seen."""
     text = "".join(page.read_text("utf-8") for page in sorted(DOCS.glob("*.md")))

@@ -28,6 +28,7 @@ def test_syntax_is_text(reader, text):
         assert hit.session and hit.message
 
 
+@pytest.mark.slow
 @given(
     text=st.text(max_size=60), filters=st.builds(SearchFilters, session=st.text(max_size=5), tool=st.text(max_size=5))
 )

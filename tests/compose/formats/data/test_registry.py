@@ -44,6 +44,7 @@ def test_a_tree_survives_every_format_that_keeps_it(name: str) -> None:
         assert found == TREE == from_mdast(to_mdast(TREE))
 
 
+@pytest.mark.slow
 def test_the_names() -> None:
     assert registry.names()[:9] == (
         "markdown", "html", "graph", "json", "minified", "compact", "columns", "toon", "toon-even",
@@ -144,6 +145,7 @@ outlines = st.lists(
 LINE = re.compile(r'flowchart TD|n\d+ --> n\d+|n\d+[\[(]+"([^"<>&`\\{}|;#]|#\d+;)*"[\])]+')
 
 
+@pytest.mark.slow
 @given(outlines)
 def test_an_outline_survives_a_flowchart(tree: Element) -> None:
     text = graph.write(tree)
