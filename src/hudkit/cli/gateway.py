@@ -120,6 +120,9 @@ def _receipts(args: argparse.Namespace) -> int:
     if args.json:
         print(as_json({"schema": SCHEMA, "sessions": [_facts(row) for row in rows], **arms}))
         return 0
+    if not rows:
+        print("no call has gone through a gateway with this log yet")
+        return 0
     for row in rows:
         times = f"x {row.times:.3f}" if row.hud and row.times else "-"
         spent = row.cost
