@@ -310,6 +310,14 @@ def test_attached_files_are_referenced() -> None:
         (tool("1", "bash", {"command": "\npython - <<E\nprint(1)\nE\n"}, metadata={"exit": 0}),
          [CommandRan("python - <<E …", "passed", 0, "call_1")]),
         (tool("1", "bash", {"command": "make"}, "error", error="The user rejected permission to use this"), []),
+        *(
+            (tool("1", "bash", {"command": "make"}, "error", error=error), [])
+            for error in (
+                "The user doesn't want to proceed with this tool use. The tool use was rejected",
+                "[Request interrupted by user for tool use]",
+                "[Tool call interrupted: the session ended before this call's result was recorded",
+            )
+        ),
         (tool("1", "bash", {}, metadata={"exit": 1}), []),
     ],
 )  # fmt: skip

@@ -42,8 +42,13 @@ _REFUSED = (
     "The user dismissed",
     "Tool execution aborted",
     "The operation was aborted",
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action right now",
+    "[Request interrupted by user",
+    "[Tool call interrupted",
 )
-"""Beginnings of errors that are somebody's decision, not a failure (OpenCode 1.18); our own agent's name the tool."""
+"""Beginnings of errors that are no failure: somebody's decision, or an end behind which nobody knows whether the call
+worked (OpenCode 1.18, Claude Code 2.1); our own agent's name the tool."""
 
 _ANSWERING_PROGRAMS = frozenset(
     {"grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "test", "[", "[[", "which", "pgrep", "command"}
