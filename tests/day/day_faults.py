@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from day_hosts import has_daemon, hudkit_variables, socket_of
-from day_run import DayRun
+from day_run import SESSION, DayRun
 from day_script import DayStep
 from msgspec.structs import replace
 
@@ -103,6 +103,7 @@ class FaultyDay(DayRun):
         process = self._begun_elsewhere(step.prompt)
         try:
             self.model.wait("chat", before + at + 1, 240)
+            until(lambda: self.suite.has_written(self.place, SESSION, step.prompt), "the prompt is not written down")
         finally:
             self._kill_tree(process)
         prompt = step.prompt if self.suite.forgets_killed_turns else "Go on."

@@ -69,6 +69,11 @@ class DayHost:
     """The host takes what its clock says is the latest for the latest: where the clock goes back, its own
     conversation goes back, too."""
 
+    def has_written(self, place: HostWorkspace, session: str, prompt: str) -> bool:
+        """Whether the host has a prompt on disk: what it has not, nobody knows when its process is killed."""
+        del place, session, prompt
+        return True
+
     def day_place(self, home: Path, project: Path, url: str) -> HostWorkspace:
         """Return where the host works, in the home of a day."""
         window: tuple[int, int] = self.small_window  # type: ignore[attr-defined]
@@ -123,6 +128,16 @@ def _answer_before(file: Path, prompt: str) -> str:
             found = answer
     assert found, f"{prompt!r} is not in {file}"
     return found
+
+
+def _has_prompt(file: Path, prompt: str) -> bool:
+    """Whether a prompt stands in a session's file of Claude Code."""
+    lines = file.read_text("utf-8").splitlines(keepends=True)
+    records = (json.loads(line) for line in lines if line.endswith("\n"))
+    return any(
+        record.get("type") == "user" and prompt in as_text(record.get("message", {}).get("content", ""))
+        for record in records
+    )
 
 
 def _suite(module: str, name: str) -> Any:
@@ -252,6 +267,10 @@ def _claude_code() -> HostConformance:
                 place.folder, place.project, place.url, id, resume=begun, env=env, arguments=more
             ) as host:
                 yield module.Talk(host)
+
+        def has_written(self, place: HostWorkspace, session: str, prompt: str) -> bool:
+            files = place.folder.glob(f".claude/projects/*/{uuid5(names, f'{place.folder}/{session}')}.jsonl")
+            return any(_has_prompt(file, prompt) for file in files)
 
         def reopen_before(self, place: HostWorkspace, session: str, prompt: str) -> bool:
             id = uuid5(names, f"{place.folder}/{session}")
@@ -411,6 +430,10 @@ def _claude_agent_sdk() -> HostConformance:
             self._resume_at = ""
             with sdk_host.conversation(place, session, hud=hud, resume=resume, **more) as talk:
                 yield talk
+
+        def has_written(self, place: HostWorkspace, session: str, prompt: str) -> bool:
+            file = sdk_host.transcript_of(place, session)
+            return file is not None and _has_prompt(file, prompt)
 
         def reopen_before(self, place: HostWorkspace, session: str, prompt: str) -> bool:
             file = sdk_host.transcript_of(place, session)

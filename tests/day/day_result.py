@@ -33,4 +33,12 @@ class DayResult(msgspec.Struct, frozen=True, kw_only=True):
     known: int
     items: int
     cost: float = 0.0
-    """What the day's requests cost as a multiple of the same day without the HUD; 0: it was not measured."""
+    """What the day's requests cost as a multiple of the same requests without the HUD, as hudkit estimates it in its
+    receipt; 0: there is none."""
+
+
+class DayCost(msgspec.Struct, frozen=True):
+    """What the work of a day costs with the HUD ÷ without it, measured in two days of so many calls of the model."""
+
+    times: float
+    calls: int

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from day_cost import measure_cost
 from day_faults import FaultyDay
 from day_hosts import DAY_MARKS, HOSTS, hudkit_variables
 from day_run import DayRun
 from day_script import read_day
-from day_table import write_result
+from day_table import write_cost, write_result
 
 from campaigns import NAME, Campaign
 from hudkit.testing.model_server import ScriptedModel
@@ -28,6 +29,9 @@ FAULTS = Campaign("day", quick=3, full=100)
 
 TRIED = ("session", "langchain", "openai-agents", "pydantic-ai")
 """Hosts whose first three seeds are without a difference; the campaign alone runs the others' (docs/a-day.md)."""
+
+MOST_COST = 1.2
+"""What the work of a day may cost with the HUD, as a multiple of that without it."""
 
 
 @pytest.fixture
@@ -53,6 +57,20 @@ def test_the_day_holds_in_a_host(name: str, home: Path, tmp_path: Path, monkeypa
     )
     print(*(f"{name}: {each.step}: {each.where}: {each.what}" for each in result.differences), sep="\n")
     assert not result.differences
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_the_work_of_the_day_costs_little_more_with_the_hud(
+    name: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Days so short pay for their first base: a long one costs less (`test_the_hud_costs_little` of each host)."""
+    homes = (home / "a", home / "b")
+    for each in homes:
+        each.mkdir()
+    cost = measure_cost(name, tmp_path, homes, read_day(), lambda variables: _set(monkeypatch, variables))
+    write_cost(name, cost)
+    print(f"{name}: × {cost.times:.3f}, {cost.calls} calls")
+    assert 1 < cost.times < MOST_COST
 
 
 @FAULTS
