@@ -171,9 +171,12 @@ async function exchange(path, body, ms) {
   }
 }
 
+// No connection is kept: it would break when the daemon is killed, and nobody would know whether the next question was
+// sent.
+
 async function overBun(path, body, headers, signal) {
   const plain = { redirect: "manual", decompress: false }; // nobody else is asked, and nothing is unpacked
-  const options = { method: "POST", body, headers, signal, unix: SOCKET, ...plain };
+  const options = { method: "POST", body, headers, signal, unix: SOCKET, keepalive: false, ...plain };
   const answer = await fetch(`http://localhost${path}`, options);
   const length = answer.headers.get("content-length");
   const bounded = length !== null && Number(length) <= MAX_ANSWER && !answer.headers.has("transfer-encoding");
@@ -185,7 +188,7 @@ async function overBun(path, body, headers, signal) {
 
 function overNode(path, body, headers, signal) {
   return new Promise((resolve, reject) => {
-    const options = { socketPath: SOCKET, path, method: "POST", headers, signal };
+    const options = { socketPath: SOCKET, path, method: "POST", headers, signal, agent: false };
     const sent = request(options, (answer) => {
       let text = "";
       answer.setEncoding("utf8").on("error", reject).on("data", (piece) => {

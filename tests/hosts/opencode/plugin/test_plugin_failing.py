@@ -170,6 +170,13 @@ def test_the_time_to_write_a_question_is_a_part_of_its_deadline(
 
 
 @pytest.mark.slow
+def test_each_question_has_a_connection_of_its_own(daemon: WireServer, drive: Drive) -> None:
+    """One that is kept breaks when the daemon is killed, and the next question would be lost with it: nobody could
+    say whether it was carried out, in place of starting a daemon and asking that."""
+    drive(transform(*TURN), system(), transform(*NEXT), system())
+    assert daemon.connections == len(daemon.headers) > 1
+
+
 def test_nobody_on_the_socket(place: Path, drive: Drive) -> None:
     (place / "d.sock").unlink(missing_ok=True)
     ran = drive(

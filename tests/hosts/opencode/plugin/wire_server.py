@@ -57,6 +57,7 @@ class WireServer:
         self.answers = answers or {}
         self.requests: list[tuple[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.connections = 0
         self.wrong: list[str] = []
         self.version = "0.0.0"
         """As in the header."""
@@ -110,6 +111,10 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 class _Request(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.wire.connections += 1
 
     def address_string(self) -> str:
         return "socket"
