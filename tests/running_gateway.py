@@ -9,7 +9,7 @@ from pathlib import Path
 from hudkit import Hud, paths
 from hudkit.hosts.gateway.conversations import ConversationBook
 from hudkit.hosts.gateway.hud_calls import HOST, HudCalls
-from hudkit.hosts.gateway.service import GatewayThread
+from hudkit.hosts.gateway.relay import GatewayThread
 from hudkit.hosts.in_process import InProcessHud
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.sections.state import HudState

@@ -16,8 +16,7 @@ from hudkit.cli.common import SCHEMA, as_json, log_to_stderr
 from hudkit.errors import ConfigError
 from hudkit.hosts.gateway.conversations import ConversationBook, ReceiptRow, RunningGateway
 from hudkit.hosts.gateway.hud_calls import HOST, HudCalls
-from hudkit.hosts.gateway.relay import UpstreamUrl
-from hudkit.hosts.gateway.service import serve
+from hudkit.hosts.gateway.relay import UpstreamUrl, serve
 from hudkit.hosts.in_process import InProcessHud
 
 _LOG = logging.getLogger("hudkit.hosts.gateway")

@@ -24,7 +24,7 @@ from hudkit.hosts.gateway.body_spans import Span, Splice, array_spans, object_sp
 from hudkit.hosts.gateway.call_shapes import SHAPES
 from hudkit.hosts.gateway.conversations import CallSigns, ConversationBook
 from hudkit.hosts.gateway.hud_calls import HOST, HudCalls
-from hudkit.hosts.gateway.service import GatewayThread
+from hudkit.hosts.gateway.relay import GatewayThread
 from hudkit.hosts.host_session import Injection
 from hudkit.hosts.in_process import InProcessHud
 from hudkit.tokens import Window
@@ -665,11 +665,11 @@ def test_conversations_are_told_apart_and_known_again(tmp_path: Path) -> None:
 
 def test_the_newest_conversation_is_the_one_that_was_called_last_where_the_clock_went_back(tmp_path: Path) -> None:
     own = ConversationBook(tmp_path / "gateway.db")
-    first = own.find(CallSigns(["a", "b"], [], 1))
+    first = own.find(CallSigns(["a", "b"], list, 1))
     own.remember(first, ["a", "b"], 90_000)
     other = ConversationBook(tmp_path / "gateway.db")
     assert [each.session for each in other.all()] == [first.session]
-    fork = own.find(CallSigns(["a", "c"], [], 0))
+    fork = own.find(CallSigns(["a", "c"], list, 0))
     own.remember(fork, ["a", "c"], 1_000)
     later = ConversationBook(tmp_path / "gateway.db")
     for book in (own, other, later):

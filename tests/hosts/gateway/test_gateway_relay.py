@@ -23,7 +23,7 @@ from raw_provider import RESET, Pause, RawProvider, Wait, ask, connect, receive
 
 from campaigns import Campaign
 from hudkit.hosts.gateway.http_framing import BodyEnd
-from hudkit.hosts.gateway.service import GatewayThread
+from hudkit.hosts.gateway.relay import GatewayThread
 
 REQUESTS = Campaign("gateway", quick=150, full=1_000)
 
