@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from page_process import words_of
 from simulations import Simulation
 
 from hudkit.compose.formats import json_text, toon
@@ -12,9 +13,11 @@ from hudkit.models import open_model
 from hudkit.models.scripted_answers import says
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import CachedRenderer, build_agent_hud
-from hudkit.rooms.players import open_players
-from hudkit.rooms.players.closing import closing_words
+from hudkit.rooms.players import ScriptedPlayer, open_players
+from hudkit.rooms.players.closing import CLOSING_REVISION, closing_words
 from hudkit.testing.model_server import ScriptedModel
+
+pytest_plugins = ("page_fixtures",)
 
 
 def closing(harness: Any, agent: int, **options: Any) -> str:
@@ -66,6 +69,28 @@ def test_what_somebody_says_stays_one_line_and_is_cut(harness: Any) -> None:
     words = closing(harness, 1)
     assert sum(line.startswith("You are") for line in words.splitlines()) == 1
     assert "\u202e" not in words and len(words) < 1500
+
+
+def test_whom_the_architect_names_it_asks_and_nobody_else(harness: Any) -> None:
+    name, members = harness.agent(1).name, [id for id in harness.room(1).members if id > 0]
+    harness.architect.say(1, f"{name}, what did you see?")
+    assert [id for id in members if closing(harness, id)] == [1]
+
+
+def test_the_page_shows_it_of_beats_whose_events_say_so(open_page: Any) -> None:
+    def page_of(players: Any) -> tuple[int, str]:
+        sim = Simulation(players, "Ann", model="openai-chat:gpt-4o")
+        sim.architect.say(1, "Ann, what did you see?")
+        sim.run(1)
+        (begun,) = sim.events_of(e.BeatBegun)
+        return begun.closing, words_of(open_page(sim).get("/?room=1&agent=1&when=beat"))
+
+    with ScriptedModel(otherwise=says("[no response]")) as server:
+        model = open_players(lambda name: open_model(name, key="k", base_url=f"{server.url}/v1"))
+        revision, told = page_of(model)
+    assert revision == CLOSING_REVISION and "Behind it" in told
+    revision, not_told = page_of(ScriptedPlayer({}))
+    assert revision == 0 and "the same bytes as the log recorded" in not_told and "Behind it" not in not_told
 
 
 @pytest.mark.slow

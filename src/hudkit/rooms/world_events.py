@@ -389,7 +389,8 @@ class BeatBegun(WorldEvent, frozen=True, tag="beat.begun"):
 
     `hud` is the digest of the bytes that it saw (empty where none could be composed), `tokens` are those of the HUD.
     `due` is when the beat should have begun. `base` is set where the HUD has a new base: the tokens that the rooms
-    may have there. Without it, the HUD goes on from the base of an earlier beat.
+    may have there. Without it, the HUD goes on from the base of an earlier beat. `closing`: that its player was told
+    `players.closing` behind the HUD, of that revision; 0: nothing, or it was before events said so.
     """
 
     HAS_WORDS: ClassVar[bool] = False
@@ -403,6 +404,7 @@ class BeatBegun(WorldEvent, frozen=True, tag="beat.begun"):
     format: HudFormat
     model: str
     base: int = 0
+    closing: int = 0
 
 
 class ReplyReceived(WorldEvent, frozen=True, tag="beat.replied"):

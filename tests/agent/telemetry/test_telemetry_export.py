@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import re
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,10 +21,14 @@ from telemetry_recorder import DAY, NAME, Watched, of, session
 
 from hudkit.agent.telemetry import Telemetry, configured
 from hudkit.agent.telemetry.observations import AgentBegan, AgentEnded, Observation
+from hudkit.cli.rooms.new import create_world
+from hudkit.cli.rooms.serve import UserWorlds
+from hudkit.cli.rooms.worlds import path_of
 from hudkit.config import load, parse, settings_from
 from hudkit.errors import ConfigError
 from hudkit.installation import install_hint
 from hudkit.models.scripted_model import InProcessModel
+from hudkit.rooms.world_file import island_world
 
 pytestmark = pytest.mark.slow
 
@@ -275,3 +281,19 @@ def test_a_collector_that_is_dead_changes_nothing(tmp_path: Path, collector: Col
 def test_on_without_the_packages_names_the_extra(what: str) -> None:
     said = run(MISSING, what)
     assert said.startswith("telemetry needs the package opentelemetry") and install_hint("telemetry") in said
+
+
+def test_a_world_that_is_opened_on_the_page_of_another_one_is_told_of(
+    tmp_path: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "config.toml"
+    monkeypatch.setenv("HUDKIT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HUDKIT_CONFIG", str(place))
+    place.write_text(f"[telemetry]\nenabled = true\nendpoint = '{collector.url}'\n", encoding="utf-8")
+    create_world(path_of("other"), island_world()).close()
+    with ExitStack() as until_end:
+        context = UserWorlds({}, until_end).open("other")
+        asyncio.run(context.step(1))
+        context.world_log.close()
+    (resource,) = collector.spans().resource_spans
+    assert "invoke_agent" in {span.name.split()[0] for scope in resource.scope_spans for span in scope.spans}

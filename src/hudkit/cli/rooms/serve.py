@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
             # A script's background jobs begin with Ctrl-C ignored. The web server takes it all the same, but only
             # once it runs, and then ends as if nothing had happened: taken from here on, it means the same always.
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        directory = _UserWorlds(model_quotas(args))
+        directory = UserWorlds(model_quotas(args), stack)
         serving = serve_page(
             context,
             token,
@@ -104,11 +104,13 @@ def _file_name(place: Path | str) -> str:
     return place.stem if isinstance(place, Path) and place.parent == worlds_directory() else ""
 
 
-class _UserWorlds:
+class UserWorlds:
     """The worlds with names, for the page."""
 
-    def __init__(self, quotas: Mapping[str, ModelQuota]) -> None:
+    def __init__(self, quotas: Mapping[str, ModelQuota], until_end: ExitStack) -> None:
+        """`until_end`: what lasts as long as the page."""
         self._quotas = quotas
+        self._until_end = until_end
 
     def entries(self) -> list[WorldFileEntry]:
         from hudkit.rooms.page.served_worlds import WorldFileEntry
@@ -124,6 +126,7 @@ class _UserWorlds:
         from hudkit.rooms.page.page_context import PageContext
 
         world_log = open_world(picked(name))
+        self._until_end.enter_context(world_telemetry(world_log))
         runner = open_player(picked(name), world_log, open_players(settings=model_settings()), quotas=self._quotas)
         return PageContext(world_log, player=runner, models=listed_models(), file_name=name)
 

@@ -31,7 +31,7 @@ from hudkit.rooms.page.widgets import (
     sparkline,
 )
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL
-from hudkit.rooms.players.closing import closing_words
+from hudkit.rooms.players.closing import CLOSING_REVISION, closing_words
 from hudkit.rooms.world import SILENT_BEATS, AgentState, RecentAction, World
 from hudkit.web.elements import Child, classes, e
 from hudkit.web.page_text import clock, dollars, duration
@@ -180,14 +180,21 @@ def _hud_part(page: PageData, agent: AgentState) -> HtmlElement:
             aria_label="What the agent sees",
             id="sees",
         ),
-        _closing(agent, hud),
+        _closing(page, agent, hud),
         class_="hud",
     )
 
 
-def _closing(agent: AgentState, hud: AgentHud) -> HtmlElement | None:
-    """Return what a language model is told behind the HUD, where somebody waits for an answer."""
-    words = "" if agent.model == IMPROVISER_MODEL else closing_words(hud.document, agent.output_format)
+def _closing(page: PageData, agent: AgentState, hud: AgentHud) -> HtmlElement | None:
+    """Return what a language model is told behind the HUD, where somebody waits for an answer; of a beat that was,
+    only where its event says that it was told so."""
+    if agent.model == IMPROVISER_MODEL:
+        return None
+    if page.url.when != "now":
+        beats = page.metrics.beats_of(agent.id)
+        if beats and beats[-1].closing != CLOSING_REVISION:
+            return None
+    words = closing_words(hud.document, agent.output_format)
     if not words:
         return None
     return e(

@@ -27,6 +27,7 @@ class BeatRecord(msgspec.Struct):
     """Of its HUD."""
     seq: int
     digest: str
+    closing: int
     text: str = ""
     error: str = ""
     input_tokens: int = 0
@@ -92,7 +93,7 @@ class BeatMetrics:
 
     def _begin(self, seq: int, begun: e.BeatBegun) -> None:
         late = max(0, begun.composed_at - begun.due)
-        beat = BeatRecord(begun.number, begun.composed_at, late, begun.tokens, seq, begun.hud)
+        beat = BeatRecord(begun.number, begun.composed_at, late, begun.tokens, seq, begun.hud, begun.closing)
         self._beats.append(beat)
         self._by_agent.setdefault(begun.agent, deque(maxlen=_BEATS_PER_AGENT)).append(beat)
 

@@ -14,6 +14,10 @@ from typing import Any
 from hudkit.compose import shorten, visible
 from hudkit.compose.formats import json_text, toon
 
+CLOSING_REVISION = 2
+"""Of whom they are for and how they read: what a beat's event says of them. What was sent with another revision, or
+before events said it, cannot be made again of the HUD."""
+
 _ARCHITECT = "The Architect"
 _MOST = 2
 """Messages that are named, the newest."""
@@ -29,12 +33,12 @@ def closing_words(document: Mapping[str, Any], output_format: str = "json") -> s
     """
     identity = document["self"]["identity"]
     me, name = str(identity["id"]), identity["name"]
-    people = {**document.get("people", {}), "0": _ARCHITECT}
+    people = {**document.get("people", {}), me: name, "0": _ARCHITECT}
     waiting = [
         (message["id"], room["id"], message)
         for room in document["rooms"]
         if not room.get("closed")
-        for message in _unanswered(room["messages"], me, name)
+        for message in _unanswered(room["messages"], me, _named_in(room, people))
     ]
     if not waiting:
         return ""
@@ -56,16 +60,29 @@ def _form(rooms: Sequence[int], output_format: str) -> str:
     return toon.encode(empty) if output_format == "toon" else json_text.encode(empty, indent=None)
 
 
-def _unanswered(messages: Sequence[Mapping[str, Any]], me: str, name: str) -> Iterator[Mapping[str, Any]]:
-    """Yield what was said to an agent since it last spoke: by the Architect, by its name, in answer to it."""
+def _named_in(room: Mapping[str, Any], people: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
+    """Return how each member of a room is called."""
+    return {
+        id: re.compile(rf"(?<!\w)(?:@{id}|{re.escape(people[id].casefold())})(?!\w)")
+        for id in room["members"]
+        if id in people
+    }
+
+
+def _unanswered(
+    messages: Sequence[Mapping[str, Any]], me: str, called: Mapping[str, re.Pattern[str]]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield what was said to an agent since it last spoke: by its name, in answer to it, or by the Architect, who
+    asks everybody in the room, or whom it names."""
     own = [index for index, message in enumerate(messages) if message["sender"] == me]
     mine = {messages[index]["id"] for index in own}
-    called = re.compile(rf"(?<!\w)(?:@{me}|{re.escape(name.casefold())})(?!\w)")
     for message in messages[own[-1] + 1 if own else 0 :]:
         if message["sender"] == "System":
             continue
-        is_to_me = message["sender"] == _ARCHITECT or message.get("reply_to") in mine
-        if is_to_me or called.search(message["content"].casefold()):
+        content = message["content"].casefold()
+        named = {id for id, name in called.items() if name.search(content)}
+        asks_all = message["sender"] == _ARCHITECT and not named
+        if asks_all or me in named or message.get("reply_to") in mine:
             yield message
 
 

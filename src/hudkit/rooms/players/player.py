@@ -146,6 +146,9 @@ class ModelPlayer:
     Together they are the HUD; behind it come `closing_words`.
     """
 
+    says_closing_words = True
+    """The event of a beat says so."""
+
     def __init__(self, model: Model, settings: RequestSettings | None = None) -> None:
         """Without `settings`, an answer has 4,000 tokens at most, and a server 120 seconds."""
         self._model = model

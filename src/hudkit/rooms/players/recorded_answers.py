@@ -94,6 +94,7 @@ class _SlowTurn:
     def __init__(self, registry: ReplayingPlayers, player: Player | QuickPlayer) -> None:
         self._registry = registry
         self._player = cast(Player, player)
+        self.says_closing_words = getattr(player, "says_closing_words", False)
 
     async def reply(self, prompt: BeatPrompt) -> BeatReply:
         return self._registry.known_reply(prompt) or await self._player.reply(prompt)

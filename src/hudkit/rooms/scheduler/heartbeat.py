@@ -155,12 +155,16 @@ def failing_beat(agent: int) -> Iterator[None]:
         raise BeatFailed(agent, error) from error
 
 
-def begin_beat(transaction: Transaction, claim: JobClaim, hud: AgentHud | None, now: int) -> None:
-    """Append that an agent is asked; without `hud`, none could be composed."""
+def begin_beat(
+    transaction: Transaction, claim: JobClaim, hud: AgentHud | None, now: int, *, closing: int = 0
+) -> None:
+    """Append that an agent is asked; without `hud`, none could be composed. `closing`: see `BeatBegun`."""
     agent = transaction.world.agents[claim.job]
     digest, tokens, base = (hud.digest, hud.tokens, hud.base) if hud is not None else ("", 0, 0)
     transaction.append(
-        e.BeatBegun(agent.id, claim.fence, now, claim.due, digest, tokens, agent.input_format, agent.model, base),
+        e.BeatBegun(
+            agent.id, claim.fence, now, claim.due, digest, tokens, agent.input_format, agent.model, base, closing
+        ),
         timestamp=now,
     )
 

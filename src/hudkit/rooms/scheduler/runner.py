@@ -25,6 +25,7 @@ import msgspec
 from hudkit.errors import SequenceConflict, StoreBusy, StoreError
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import AgentHud, CachedRenderer, build_hud, resolve_beat
+from hudkit.rooms.players.closing import CLOSING_REVISION, closing_words
 from hudkit.rooms.players.player import BeatPrompt, BeatReply, Player, PlayerRegistry, QuickPlayer
 from hudkit.rooms.scheduler import heartbeat
 from hudkit.rooms.scheduler.clocks import Clock, RealClock, WorldTime
@@ -442,7 +443,8 @@ class WorldRunner:
             beat.reservation = queue.limiter.acquire(beat.started, hud.tokens)
             if beat.reservation is None:
                 return False
-        heartbeat.begin_beat(transaction, claim, hud, now)
+        closes = getattr(beat.player, "says_closing_words", False) and closing_words(hud.document)
+        heartbeat.begin_beat(transaction, claim, hud, now, closing=CLOSING_REVISION if closes else 0)
         prompt = _beat_prompt(transaction.world, transaction.world.agents[claim.job], beat, hud)
         if _is_quick(beat.player):
             with failing_beat(claim.job):
