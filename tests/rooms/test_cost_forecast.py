@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from hudkit.errors import ConfigError
-from hudkit.rooms.cost_forecast import check_players, forecast_cost, forecast_text
+from hudkit.rooms.cost_forecast import HudSizes, check_players, forecast_cost, forecast_text
+from hudkit.rooms.hud import CachedRenderer, build_agent_hud
 from hudkit.rooms.players import PlayerRegistry, ScriptedPlayer
 from hudkit.rooms.world import CapRules, WorldRules
 from hudkit.tokens.model_facts import prices_of
@@ -56,3 +57,12 @@ def test_a_model_that_cannot_be_had_is_named_before_the_first_beat(harness: Any)
         check_players(harness.world, PlayerRegistry({"scripted": ScriptedPlayer({})}))
     harness.architect.retire(2)
     check_players(harness.world, PlayerRegistry({"scripted": ScriptedPlayer({})}))
+
+
+def test_all_forecasts_take_huds_to_grow_in_one_way(harness: Any) -> None:
+    sizes = HudSizes.measured([100, 200, 300, 400, 500, 600])
+    assert sizes.later == 550 and sizes.total(6) == 2100 and sizes.total(3) == 1050
+    assert sizes.total(16) == 2100 + 10 * 550
+    assert sizes.scaled(10).total(60) == 21_000 and sizes.scaled(10).total(61) == 21_550
+    hud = build_agent_hud(harness.world, 1, harness.now, CachedRenderer())
+    assert HudSizes.of_now(hud).total(4) == 4 * ((hud.tokens + hud.limit) // 2) > 4 * hud.tokens

@@ -285,7 +285,7 @@ def test_hostile_text_is_text_wherever_it_stands(
     """A page full of it is made of the same elements as one of harmless words, and says all of its characters."""
     outlines = []
     for world, text, name in (
-        ("plain", "harmless " * 20, "Harmless"),
+        ("plain", "harmless " * 20, "Tame"),
         (HOSTILE.replace("\x00", ""), HOSTILE, "b onx=1 '\"&amp;"),
     ):
         harness = make_harness(name=world)

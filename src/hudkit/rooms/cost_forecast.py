@@ -9,12 +9,13 @@ forecast is rather too high.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
 from hudkit.errors import ConfigError
 from hudkit.models.model_names import resolve_model_name
-from hudkit.rooms.hud import CachedRenderer, build_agent_hud
+from hudkit.rooms.hud import AgentHud, CachedRenderer, build_agent_hud
 from hudkit.rooms.players import IMPROVISER_MODEL, PlayerRegistry, UnavailablePlayer
 from hudkit.rooms.world import World
 from hudkit.tokens.model_facts import BUNDLED, prices_of
@@ -22,6 +23,38 @@ from hudkit.tokens.model_facts import BUNDLED, prices_of
 OUTPUT_TOKENS = 170
 """Tokens of an answer, where nobody has measured them."""
 _MILLION = 1e6
+
+
+class HudSizes(msgspec.Struct, frozen=True):
+    """How large HUDs are as a world goes on, for all that is foretold: those that were seen, and those after them.
+
+    `seen` HUDs have `tokens` together; later ones have `later` each. HUDs grow until they are full.
+    """
+
+    seen: float
+    tokens: float
+    later: float
+
+    @classmethod
+    def measured(cls, sizes: Sequence[int]) -> HudSizes:
+        """Return those of a world that was played: later ones are taken to be as large as the last third."""
+        last = sizes[-max(1, len(sizes) // 3) :] or [0]
+        return cls(len(sizes), sum(sizes), sum(last) / len(last))
+
+    @classmethod
+    def of_now(cls, hud: AgentHud) -> HudSizes:
+        """Return those of a world that was not: half of the way to a full one, on average, or what it has now."""
+        return cls(0, 0, max(hud.tokens, (hud.tokens + hud.limit) // 2))
+
+    def scaled(self, factor: float) -> HudSizes:
+        """Return those of a world that is `factor` times as large in the same time."""
+        return HudSizes(self.seen * factor, self.tokens * factor, self.later)
+
+    def total(self, beats: float) -> float:
+        """Return the tokens of so many HUDs; of fewer than were seen, they are taken to be like all of those."""
+        if beats < self.seen:
+            return self.tokens * beats / self.seen
+        return self.tokens + (beats - self.seen) * self.later
 
 
 class ModelForecast(msgspec.Struct, frozen=True):
@@ -78,11 +111,9 @@ def forecast_cost(world: World, now: int, *, seconds: float | None = None, beats
         if agent.model == IMPROVISER_MODEL:
             continue
         number = max(1, round(seconds * rates[agent.id]))
-        # A world that talks fills its HUDs: half of the way there, on average, or what they have now.
-        shown = build_agent_hud(world, agent.id, now, renderer)
-        average = max(shown.tokens, (shown.tokens + shown.limit) // 2)
+        sizes = HudSizes.of_now(build_agent_hud(world, agent.id, now, renderer))
         asked[agent.model] += number
-        tokens[agent.model] += number * average
+        tokens[agent.model] += round(sizes.total(number))
     models = [forecast_model(model, number, tokens[model]) for model, number in asked.items()]
     return CostForecast(
         sum(model.beats for model in models),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hudkit.rooms import world_events as e
-from hudkit.rooms.cost_forecast import OUTPUT_TOKENS, ModelForecast, forecast_model
+from hudkit.rooms.cost_forecast import OUTPUT_TOKENS, HudSizes, ModelForecast, forecast_model
 from hudkit.rooms.experiments.experiment_file import Experiment, Variant
 from hudkit.rooms.players import Improviser, PlayerRegistry
 from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
@@ -122,11 +122,7 @@ def _trial(variant: Variant, experiment: Experiment) -> tuple[int, float, Counte
         beats = min(by_time, experiment.beats) if experiment.beats else by_time
     else:
         beats = experiment.beats
-    # HUDs grow until they are full: beats after the trial are taken to be as large as its last third.
-    last = sizes[-max(1, len(sizes) // 3) :] or [0]
-    later = max(0, beats - len(sizes))
-    mean = (sum(sizes[:beats]) + later * sum(last) / len(last)) / max(1, beats)
-    return beats, mean, models
+    return beats, HudSizes.measured(sizes).total(beats) / max(1, beats), models
 
 
 async def _stop_at(runner: WorldRunner, clock: SimulatedClock, end: int) -> None:

@@ -27,7 +27,7 @@ import msgspec
 from hudkit.errors import ConfigError
 from hudkit.log.stores.sqlite_files import DATABASE_SUFFIXES, companion_path
 from hudkit.rooms import world_events as e
-from hudkit.rooms.cost_forecast import OUTPUT_TOKENS, forecast_model
+from hudkit.rooms.cost_forecast import OUTPUT_TOKENS, HudSizes, forecast_model
 from hudkit.rooms.hud import CachedRenderer
 from hudkit.rooms.players import Improviser, PlayerRegistry
 from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
@@ -127,7 +127,6 @@ def measure_scale(founding: WorldFile, agents: int, minutes: float, *, snapshots
         size = _size(path)
     if not sizes:
         raise ConfigError("nobody had a beat in the sample", hint="Play it for longer, with --sample-minutes")
-    last = sizes[-max(1, len(sizes) // 3) :]
     return ScaleSample(
         agents,
         minutes,
@@ -138,7 +137,7 @@ def measure_scale(founding: WorldFile, agents: int, minutes: float, *, snapshots
         founding_rows,
         founding_bytes,
         sum(sizes),
-        sum(last) / len(last),
+        HudSizes.measured(sizes).later,
         messages,
         seconds,
         max(0, grown),
@@ -153,9 +152,8 @@ def forecast_scale(sample: ScaleSample, agents: int, minutes: float, model: str 
     `model` is who answers; without one nothing is paid.
     """
     beats = sample.beats / sample.agents / sample.minutes * agents * minutes
-    # HUDs of the time that the sample has not seen are taken to be full.
-    seen = min(1.0, sample.minutes / minutes)
-    tokens = beats * (seen * sample.hud_tokens / sample.beats + (1 - seen) * sample.full_hud)
+    sizes = HudSizes(sample.beats, sample.hud_tokens, sample.full_hud).scaled(agents / sample.agents)
+    tokens = sizes.total(beats)
     # Tokens are counted, whoever answers; dollars are those of a model.
     priced = forecast_model(model, round(beats), tokens) if model else None
     scale = agents / sample.agents
