@@ -11,13 +11,13 @@ import pytest
 from simulations import Simulation, run
 from test_pacing import TEXT, hall, ignores, obeys
 
-from hudkit.compose.formats import json_text, toon
+from hudkit.compose.formats import compact, json_text, toon
 from hudkit.log import Origin
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import AgentHud, CachedRenderer, build_agent_hud
 from hudkit.rooms.hud.anchored_hud import merge_present
 from hudkit.rooms.hud.format_savings import measure_savings
-from hudkit.rooms.hud.notations import NEWS_COLUMNS, decode_compact_hud
+from hudkit.rooms.hud.notations import NEWS_COLUMNS, SHORT_NAMES, decode_compact_hud
 from hudkit.rooms.players import ScriptedPlayer
 from hudkit.rooms.world import TokenRules, WorldRules
 from hudkit.rooms.world_replay import replay_log
@@ -254,3 +254,25 @@ def test_a_name_with_a_dot_in_the_memory_is_one_name(harness: Any) -> None:
     harness.do(1, {"type": "set", "path": "a.z", "value": 3})
     seen = build_agent_hud(harness.world, 1, harness.now, RENDERER)
     assert not seen.base and seen.document["self"]["knowledge"] == {"a": {"x.y": 1, "z": 3}}
+
+
+@pytest.mark.slow
+def test_short_names_for_keys_that_stand_once_cost_more_than_they_save() -> None:
+    """Document 003 has them for the top level. Each needs its place in the legend, and most are one token anyway."""
+    sim = village("compact")
+    sim.run(60)
+    wires = [read_wire(prompt.hud) for prompt in sim.players.of(sim.model).prompts[::10]]
+
+    def tokens(more: dict[str, str]) -> int:
+        names = {**SHORT_NAMES, **more}
+        legend = "Short names: " + ", ".join(f"{name} = {long}" for long, name in names.items()) + "."
+        wired = [{**wire, "meta": {**wire["meta"], "notation": legend}} for wire in wires]
+        return sum(RENDERER.counter.count(compact.encode(wire, names)) for wire in wired)
+
+    now = tokens({})
+    keys = {key for wire in wires for part in (wire, wire["meta"], wire["self"]) for key in part}
+    assert len(keys) > 12
+    for key in keys - SHORT_NAMES.keys():
+        assert tokens({key: compact.SHORT.get(key, "z")}) >= now, key
+    # What each message of the news has is the one that would save: agents write it, too, so it keeps its name.
+    assert tokens({"room_id": "room"}) < now < 1.01 * tokens({"room_id": "room"})
