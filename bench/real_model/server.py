@@ -58,10 +58,13 @@ class ModelServer:
 
 
 @contextmanager
-def model_server(weights: Weights, context: int = 8192, threads: int = 1, slots: int = 1) -> Iterator[ModelServer]:
+def model_server(
+    weights: Weights, context: int = 8192, threads: int = 1, slots: int = 1, *, ram_cache: int = 0
+) -> Iterator[ModelServer]:
     """A server in this process. Where others compute, one thread is faster than two. Raises `Skipped`.
 
-    `slots` share the `context`; a prompt goes to the one whose last prompt began most like it.
+    `slots` share the `context`; a prompt goes to the one whose last prompt began most like it. `ram_cache`:
+    MiB for prompts of a slot that others took, so that each agent goes on from its own.
     """
     try:
         module = import_module("xllamacpp")
@@ -69,7 +72,7 @@ def model_server(weights: Weights, context: int = 8192, threads: int = 1, slots:
         raise Skipped("the package xllamacpp is not installed; it is in the dependency group `bench`") from None
     parameters = module.CommonParams()
     parameters.model.path = str(model_file(weights))
-    parameters.n_ctx, parameters.n_parallel, parameters.cache_ram_mib = context, slots, 0
+    parameters.n_ctx, parameters.n_parallel, parameters.cache_ram_mib = context, slots, ram_cache
     # Below that likeness, a slot that is free is taken: who has one of his own keeps it.
     parameters.slot_prompt_similarity = 0.8 if slots > 1 else parameters.slot_prompt_similarity
     parameters.verbosity, parameters.warmup, parameters.use_jinja = 0, False, True
