@@ -89,7 +89,10 @@ def word_budget(world: World, agent: int, room: int, now: int) -> int:
 
 def pending_in(world: World, agent: int, room: int) -> list[PendingMessage]:
     """Return the messages of an agent that wait for its pace in a room, in the order in which they are due."""
-    pending = map(world.pending.__getitem__, world.agents[agent].pending)
+    waiting = world.agents[agent].pending
+    if not waiting:  # nearly always
+        return []
+    pending = map(world.pending.__getitem__, waiting)
     return [message for message in pending if message.room == room]
 
 
