@@ -230,14 +230,16 @@ def _news_since(facts: BeatFacts, base: HudBase, written: _WrittenBase) -> _News
         news = facts.renderer.while_same(("news", facts.notation.name, you), base, make, world.messages)
     else:
         news = make()
+    looked = [len(draft.room.messages) for draft in written.rooms]
+    if looked == news.looked:
+        return news
     ids: list[int] = []
-    for number, draft in enumerate(written.rooms):
-        posted, looked = draft.room.messages, news.looked[number]
-        if len(posted) > looked:
-            ids += posted[looked:]
-            news.looked[number] = len(posted)
-    for id in sorted(ids):
-        item = facts.renderer.news_item(world.messages[id], facts.notation, facts.now)
+    for draft, before in zip(written.rooms, news.looked, strict=True):
+        ids += draft.room.messages[before:]
+    # All are written before one is kept: what cannot be written must not be lost to the beats after this one.
+    added = [facts.renderer.news_item(world.messages[id], facts.notation, facts.now) for id in sorted(ids)]
+    news.looked = looked
+    for item in added:
         if news.items:
             news.older += news.items[-1].piece
             news.older_tokens += news.items[-1].tokens
