@@ -220,7 +220,7 @@ class HudSession(SessionCore):
         state = self.state
         last = state.window.call.anchor if state.window.call is not None else ""
         reverted = {name for revert in state.reverts.last for name in revert.messages}
-        told_by = {event_message(event) for event in self.events(after=state.window.call_seq)} - {""}
+        told_by = {event_message(event) for event in self.events(state.window.call_seq, state.seq)} - {""}
         is_last_there = not last or last in anchors[-_NEAR_END:] or last in anchors
         if is_last_there and not reverted and not told_by:
             return True
@@ -588,7 +588,7 @@ class TranscriptIngester:
         if not unrecorded:
             return ()
         payloads = [payload for payload, _ in unrecorded]
-        drafts = self.session.drafts(payloads, Origin.HOST, self.session.state.window.calls)
+        drafts = self.session.drafts(payloads, Origin.HOST, self.session.known_state.window.calls)
         return tuple(
             replace(draft, timestamp=seen_at) for draft, (_, seen_at) in zip(drafts, unrecorded, strict=True)
         )
@@ -610,11 +610,12 @@ class TranscriptIngester:
         assert conflict is not None
         raise conflict
 
-    def prepare(self, batch: IngestBatch) -> PendingEvents:
+    def prepare(self, batch: IngestBatch, *, looked: bool = False) -> PendingEvents:
         """Return what is new in a batch, to be appended behind event `seq` and then settled.
 
-        Where another writer came between, prepare it again. Where the batch is the first of a fork, the events of its
-        source are appended here, before. Raises a `StoreError`.
+        `looked`: the session has just looked at its log, and need not again. Where another writer came between,
+        prepare it again. Where the batch is the first of a fork, the events of its source are appended here, before.
+        Raises a `StoreError`.
         """
         from hudkit.ingest import ingest
 
@@ -623,8 +624,8 @@ class TranscriptIngester:
             return PendingEvents(self._known.seq)
         conflict: SequenceConflict | None = None
         for _ in range(APPEND_ATTEMPTS):
-            self._catch_up()
-            before = self._known
+            self._catch_up(looked=looked)
+            before, looked = self._known, False
             state, events = ingest(before, batch)
             pending = PendingEvents(before.seq, self._drafts(events), state, about)
             if before.recorded or before.hud.epoch.base is not None:
@@ -653,14 +654,14 @@ class TranscriptIngester:
         self._known = pending.state
         self._last = pending.batch
 
-    def _catch_up(self) -> None:
+    def _catch_up(self, *, looked: bool) -> None:
         from hudkit.ingest import observe, set_back
 
         if self._known.facts is None and not self._known.seq:
             ingested = self._taken_up()
         else:
-            events = tuple(self.session.events(after=self._known.seq))
-            ingested = observe(self._known, events, self.session.state)
+            state = self.session.known_state if looked else self.session.state
+            ingested = observe(self._known, self.session.events(self._known.seq, state.seq), state)
         self._known = set_back(ingested, self.session.now())
 
     def _taken_up(self) -> IngestState:
@@ -677,7 +678,7 @@ class TranscriptIngester:
     def _drafts(self, events: Iterable[IngestEvent]) -> tuple[EventDraft, ...]:
         """The session's own id, time and turn for what an event leaves open."""
         session, drafts = self.session, []
-        calls = session.state.window.calls
+        calls = session.known_state.window.calls
         for event in events:
             turn = calls if event.turn is None else event.turn
             draft = session.drafts((event.payload,), event.origin, turn)[0]

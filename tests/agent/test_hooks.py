@@ -175,7 +175,66 @@ def test_a_plugin_that_still_blocks_is_passed_over_and_comes_back() -> None:
     assert asyncio.run(play()) == [[], [], ["slow"]]
 
 
-def played(plugin: dict[str, object], order: list[str]) -> Hooks:
+def test_hooks_that_are_run_together_enter_a_plugins_thread_once() -> None:
+    tasks: dict[str, list[Any]] = {"a": [], "b": []}
+
+    def plugin(name: str) -> dict[str, object]:
+        def note(given: Any, output: Any) -> None:
+            tasks[name].append(asyncio.current_task())
+            if isinstance(output, System):
+                output.system.append(name)
+
+        return {"system_transform": note, "chat_headers": note, "chat_params": note}
+
+    system, hooks = System([]), Hooks()
+    for name in tasks:
+        hooks.add(name, plugin(name))
+    calls = (
+        ("system_transform", CHAT, system),
+        ("chat_params", CHAT, h.Params()),
+        ("chat_headers", CHAT, h.Headers()),
+    )
+    asyncio.run(hooks.run_all(calls))
+    hooks.close()
+    assert {name: (len(seen), len(set(seen))) for name, seen in tasks.items()} == {"a": (3, 1), "b": (3, 1)}
+    assert system.system == ["a", "b"]
+
+
+def test_behind_a_hook_that_is_too_late_the_others_are_run_all_the_same() -> None:
+    def adds(given: Any, output: h.Headers) -> None:
+        output.headers["x"] = "y"
+
+    headers, hooks = h.Headers(), Hooks(seconds=0.05)
+    hooks.add("it", {"chat_params": _quick, "system_transform": _sleeps, "chat_headers": adds})
+    calls = (
+        ("chat_params", CHAT, h.Params()),
+        ("system_transform", CHAT, System([])),
+        ("chat_headers", CHAT, headers),
+    )
+    asyncio.run(hooks.run_all(calls))
+    hooks.close()
+    assert [(one.hook, one.kind) for one in hooks.failures] == [("system_transform", "time-out")]
+    assert headers.headers == {"x": "y"}
+
+
+def test_of_the_messages_of_a_request_only_changed_ones_are_copied_again() -> None:
+    first, second = (h.ChatMessage("user", [h.ChatPart("text", name)], name) for name in ("one", "two"))
+    drafts: list[h.ChatMessage] = []
+
+    def changes(given: Any, output: h.Messages) -> None:
+        output.messages[1].parts[0].text = "other"
+        output.messages.append(h.ChatMessage("user", [h.ChatPart("text", "third")]))
+        drafts.extend(output.messages)
+
+    output = h.Messages([first, second])
+    run({"it": {"messages_transform": changes}}, "messages_transform", CHAT, output)
+    assert [message.parts[0].text for message in output.messages] == ["one", "other", "third"]
+    assert output.messages[0] is first and second.parts[0].text == "two"
+    drafts[0].parts[0].text = drafts[1].parts[0].text = "later"
+    assert [message.parts[0].text for message in output.messages] == ["one", "other", "third"]
+
+
+def played(plugin: dict[str, object], order: list[str], seconds: float = 0.02) -> Hooks:
     """The hooks of one plugin, run in this order with almost no time."""
     both: dict[str, tuple[h.HookInput, Callable[[], h.HookOutput]]] = {
         "system_transform": (CHAT, lambda: System([])),
@@ -184,7 +243,7 @@ def played(plugin: dict[str, object], order: list[str]) -> Hooks:
     }
 
     async def play() -> Hooks:
-        hooks = Hooks(seconds=0.02)
+        hooks = Hooks(seconds=seconds)
         hooks.add("it", plugin)
         for hook in order:
             given, output = both[hook]
@@ -234,7 +293,7 @@ def test_a_hook_that_is_slow_now_and_then_is_forgiven() -> None:
 
 
 def test_a_plugin_that_merely_raises_is_not_set_aside() -> None:
-    hooks = played({"system_transform": _throws}, ["system_transform"] * 30)
+    hooks = played({"system_transform": _throws}, ["system_transform"] * 30, seconds=60)
     assert [one.kind for one in hooks.failures] == ["raised"] * 30 and not hooks.aside
 
 

@@ -257,6 +257,7 @@ class EventBus:
         self.session_id = ""
         self._hooks = hooks
         self._sinks: list[EventSink] = []
+        self._posted: deque[AgentEvent] = deque(maxlen=MAX_WAITING)
         self._for_plugins: deque[HookEvent] = deque(maxlen=MAX_WAITING)
         self._delivery: asyncio.Task[None] | None = None
 
@@ -270,8 +271,16 @@ class EventBus:
         """Tell a sink what happens from now on; return nothing."""
         self._sinks.append(sink)
 
+    def post(self, event: AgentEvent) -> None:
+        """Have an event told before the next one, and return nothing. May be called from any thread."""
+        self._posted.append(event)
+
     def publish(self, event: AgentEvent) -> None:
         """Tell an event to all sinks; return nothing."""
+        while self._posted:
+            posted = self._posted.popleft()
+            for sink in self._sinks:
+                sink.add(posted)
         for sink in self._sinks:
             sink.add(event)
 

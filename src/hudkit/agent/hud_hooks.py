@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -92,11 +92,12 @@ class HudPlugin:
         row = self._client.session(session_id)
         if self._resume and not memory.parent:
             self._resume = self.attached.resume(session_id, self._resume)
+        sent = self._sent_messages(memory, session_id, output.messages)
         call = HostCall(
-            entries=self._host_messages(memory, session_id, output.messages),
+            entries=[each.entry for each in sent],
             window=self._client.window(),
             model=hook_input.model.rpartition(":")[2],
-            parts=_request_parts(output.messages, memory.system_characters, self._client),
+            parts=_request_parts(sent, memory.system_characters, self._client),
             title=row.title if row is not None else "",
             agent=row.agent if row is not None else "",
             history=tuple(memory.entries.values()),
@@ -105,11 +106,12 @@ class HudPlugin:
         memory.base = injection.base
         if injection.frame is not None:
             self._client.figures(session_id, **_figures(injection.frame))
+        messages = output.messages
         for index, blocks in injection.behind.items():
             for number, block in enumerate(blocks):
-                _append_block(output.messages[index], block, f"{number}")
-        if injection.tail and output.messages:
-            _append_block(output.messages[-1], injection.tail, "tail")
+                messages[index] = _with_block(messages[index], block, f"{number}")
+        if injection.tail and messages:
+            messages[-1] = _with_block(messages[-1], injection.tail, "tail")
 
     def system_transform(self, hook_input: ModelCallContext, output: System) -> None:
         """Append the base to the system prompt; return nothing."""
@@ -173,18 +175,25 @@ class HudPlugin:
 
         return run
 
-    def _host_messages(
+    def _sent_messages(
         self, memory: _SessionMemory, session_id: str, sent: Sequence[ChatMessage]
-    ) -> list[HostMessage]:
-        """Return the messages of a request, with what each of them tells."""
+    ) -> list[_SentMessage]:
+        """Return the messages of a request, with what each of them tells.
+
+        Nearly all are those of the call before, as they were: of these nothing is worked out again.
+        """
         self._read_new(memory, session_id)
-        entries = []
+        before, now = memory.sent, dict[str, _SentMessage]()
         for chat in sent:
-            entry = memory.entries.get(chat.id)
-            # one that is not stored was put in by another plugin: it takes room and tells nothing
-            message = entry.message if entry is not None else Message(chat.id, session_id, chat.role, chat.created)
-            entries.append(HostMessage(chat.id, message, _role(chat), _size(chat)))
-        return entries
+            stored = memory.entries.get(chat.id)
+            last = before.get(chat.id)
+            is_same = last is not None and stored is last.stored and chat == last.chat
+            now[chat.id] = last if last is not None and is_same else _sent_message(chat, stored, session_id)
+        memory.sent = now
+        # two without an id are two messages: such a plugin's are worked out each time
+        if len(now) == len(sent):
+            return list(now.values())
+        return [_sent_message(chat, memory.entries.get(chat.id), session_id) for chat in sent]
 
     def _read_new(self, memory: _SessionMemory, session_id: str) -> None:
         """Read the messages since the last time; all of them, where what was read was taken back."""
@@ -210,15 +219,33 @@ class HudPlugin:
 class _SessionMemory:
     """What is remembered of one session beside its log.
 
-    `entries` are the messages, closed ones up to the id `upto`; `base` and `system_characters` are of the last call.
+    `entries` are the messages, closed ones up to the id `upto`; the others are of the last call.
     """
 
     def __init__(self, parent: str) -> None:
         self.parent = parent
         self.entries: dict[str, HostMessage] = {}
         self.upto = ""
+        self.sent: dict[str, _SentMessage] = {}
         self.base = ""
         self.system_characters = 0
+
+
+class _SentMessage(NamedTuple):
+    """A message of a request as hooks see it, what is `stored` of it, its entry, and its outputs by tool and size."""
+
+    chat: ChatMessage
+    stored: HostMessage | None
+    entry: HostMessage
+    outputs: tuple[tuple[str, int], ...]
+
+
+def _sent_message(chat: ChatMessage, stored: HostMessage | None, session_id: str) -> _SentMessage:
+    # one that is not stored was put in by another plugin: it takes room and tells nothing
+    message = stored.message if stored is not None else Message(chat.id, session_id, chat.role, chat.created)
+    entry = HostMessage(chat.id, message, _role(chat), _size(chat))
+    outputs = tuple((part.tool, len(part.text)) for part in chat.parts if part.kind == "tool")
+    return _SentMessage(chat, stored, entry, outputs)
 
 
 def hud_plugin(hud: Hud | Path, *, resume: str = "") -> Callable[[PluginInput], HudPlugin]:
@@ -279,23 +306,28 @@ def _role(message: ChatMessage) -> str:
     return message.role
 
 
-def _append_block(message: ChatMessage, text: str, id: str) -> None:
-    """Put a block behind a message: as a part of a user's, behind the last result of a response's calls."""
-    last = next((part for part in reversed(message.parts) if part.kind == "tool"), None)
+def _with_block(message: ChatMessage, text: str, id: str) -> ChatMessage:
+    """Return a message with a block behind it: as a part of a user's, behind the last result of a response's calls.
+
+    The message itself stays as it is: it is compared with that of the next request.
+    """
+    parts = message.parts
+    last = next((index for index in reversed(range(len(parts))) if parts[index].kind == "tool"), None)
     if message.role == "assistant" and last is not None:
-        last.text = f"{last.text}\n{text}"
-    else:
-        message.parts.append(ChatPart("text", text, f"{message.id}-hud-{id}", synthetic=True))
+        result = replace(parts[last], text=f"{parts[last].text}\n{text}")
+        return replace(message, parts=[*parts[:last], result, *parts[last + 1 :]])
+    block = ChatPart("text", text, f"{message.id}-hud-{id}", synthetic=True)
+    return replace(message, parts=[*parts, block])
 
 
 def _size(message: ChatMessage) -> int:
     return sum(len(part.text) + len(str(part.arguments)) for part in message.parts)
 
 
-def _request_parts(messages: Sequence[ChatMessage], system: int, client: PluginClient) -> RequestParts:
+def _request_parts(sent: Sequence[_SentMessage], system: int, client: PluginClient) -> RequestParts:
     """Return what the request carries, in characters, and what its parts may have."""
-    outputs = ((part.tool, len(part.text)) for message in messages for part in message.parts if part.kind == "tool")
-    parts = request_parts(sum(map(_size, messages)), outputs, system or None, None)
+    outputs = chain.from_iterable(each.outputs for each in sent)
+    parts = request_parts(sum(each.entry.size for each in sent), outputs, system or None, None)
     budget = client.window_budget()
     if budget is None:
         return parts

@@ -222,7 +222,7 @@ class AgentLoop:
             loop._prompt_from_plugin,
             loop._compact_from_plugin,
             lambda: run.model.window,
-            bus.publish,
+            bus.post,
             lambda: (run.budget, run.tools_characters),
         )
         await run.refresh()

@@ -49,18 +49,18 @@ class PluginClient:
         self._compact: Callable[[str], None] | None = None
         self._window: Callable[[], Window] = lambda: Window(ASSUMED_WINDOW, None, None, "assumed")
         self._budget: Callable[[], tuple[WindowBudget | None, int]] = lambda: (None, 0)
-        self._publish: Callable[[AgentEvent], None] = lambda event: None  # noqa: ARG005 (nobody listens yet)
+        self._post: Callable[[AgentEvent], None] = lambda event: None  # noqa: ARG005 (nobody listens yet)
 
     def bind(
         self,
         prompt: Callable[[str, str], Coroutine[Any, Any, object]],
         compact: Callable[[str], None],
         window: Callable[[], Window],
-        publish: Callable[[AgentEvent], None],
+        post: Callable[[AgentEvent], None],
         budget: Callable[[], tuple[WindowBudget | None, int]],
     ) -> None:
         """Connect the client to the open session; return nothing. The session's own business."""
-        self._window, self._publish, self._budget = window, publish, budget
+        self._window, self._post, self._budget = window, post, budget
         self._loop, self._prompt, self._compact = asyncio.get_running_loop(), prompt, compact
 
     def sessions(self) -> tuple[SessionRow, ...]:
@@ -107,8 +107,7 @@ class PluginClient:
 
         Returns nothing.
         """
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._publish, MetricsReported(session_id, figures))
+        self._post(MetricsReported(session_id, figures))
 
 
 _ENTRY_POINT_GROUP = "hudkit.plugins"

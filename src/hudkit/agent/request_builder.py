@@ -86,13 +86,19 @@ async def build_request(
     hooks = run.setup.hooks
     last_user = next((message.id for message in reversed(messages) if message.role == "user"), "")
     chat = ModelCallContext(run.id, agent.name, model.name, last_user)
-    words = to_chat_messages(messages, pruned=_pruned_words(run))
-    hooked = await hooks.run("messages_transform", chat, Messages(words))
-    converted = to_model_messages(hooked.messages, part_lookup(messages), media=media, more=more)
+    hooked = Messages(to_chat_messages(messages, pruned=_pruned_words(run)))
+    blocks, headers = System(list(prompt.blocks)), Headers()
+    params = Params(agent.temperature, None, run.settings.max_output, {})
     # messages before the system prompt: the HUD works out both from the messages, and puts its base into the prompt
-    blocks = await hooks.run("system_transform", chat, System(list(prompt.blocks)))
-    params = await hooks.run("chat_params", chat, Params(agent.temperature, None, run.settings.max_output, {}))
-    headers = await hooks.run("chat_headers", chat, Headers())
+    await hooks.run_all(
+        (
+            ("messages_transform", chat, hooked),
+            ("system_transform", chat, blocks),
+            ("chat_params", chat, params),
+            ("chat_headers", chat, headers),
+        )
+    )
+    converted = to_model_messages(hooked.messages, part_lookup(messages), media=media, more=more)
     return CompletionRequest(
         tuple(rejoin_blocks(prompt.header, blocks.system)),
         converted,

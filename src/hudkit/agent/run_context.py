@@ -457,6 +457,8 @@ class RunContext:
         """What the user said meanwhile: it goes out with the next model call."""
         self.tools: dict[str, Tool | PluginTool] = {}
         self.tool_specs: tuple[ToolSpec, ...] = ()
+        self._measured_specs: tuple[ToolSpec, ...] | None = None
+        self._tools_characters = 0
         self.prompt = SystemPrompt("")
         self.last_repeat: tuple[str, int] = ("", 0)
         """The last call with its result, and how often it came in a row."""
@@ -493,7 +495,10 @@ class RunContext:
     @property
     def tools_characters(self) -> int:
         """Return the characters of the definitions of the tools."""
-        return sum(len(msgspec.json.encode(spec)) for spec in self.tool_specs)
+        if self._measured_specs is not self.tool_specs:  # as a rule they are those of the call before
+            self._measured_specs = self.tool_specs
+            self._tools_characters = sum(len(msgspec.json.encode(spec)) for spec in self.tool_specs)
+        return self._tools_characters
 
     def now(self) -> int:
         """Return the time in Unix milliseconds."""

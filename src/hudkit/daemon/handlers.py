@@ -177,7 +177,7 @@ class RequestHandlers:
 
         def news() -> Sequence[EventDraft]:
             nonlocal pending
-            pending = ingester.prepare(batch)
+            pending = ingester.prepare(batch, looked=True)  # by the frame, which asks
             back = undone_drafts(session, batch.anchors, pending.drafts)
             return (*pending.drafts, *back, *_limits(session, ask.model), *taught)
 

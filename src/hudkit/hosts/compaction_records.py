@@ -109,7 +109,7 @@ def undone_drafts(
     One was taken back where its summary is not among the `anchors` of the transcript any more. Where `pending`, what
     is appended before, has a newer compaction, nothing can be told: the transcript need not have the older summaries.
     """
-    standing = session.state.compacted.summary_anchors
+    standing = session.known_state.compacted.summary_anchors
     if not anchors or not standing or any(isinstance(draft.payload, CompactAfter) for draft in pending):
         return ()
     present = [
@@ -123,4 +123,4 @@ def undone_drafts(
         # The summary that counts again is the one from before it.
         before = session.state_at(compaction.seq - 1).compacted.summary
         payloads.append(CompactUndone(compaction.seq, before))
-    return session.drafts(payloads, Origin.HOST, session.state.window.calls)
+    return session.drafts(payloads, Origin.HOST, session.known_state.window.calls)

@@ -328,7 +328,7 @@ class HookSession:
 
         def new_events() -> Sequence[EventDraft]:
             nonlocal pending
-            pending = self._ingester.prepare(batch)
+            pending = self._ingester.prepare(batch, looked=True)  # by the frame, which asks
             return (*pending.drafts, *self._ingester.time_drafts())
 
         is_turn = payload.event not in (HostEvent.TOOL_DONE, HostEvent.TOOL_FAILED, HostEvent.TOOLS_DONE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from typing import NamedTuple
 
 import msgspec
@@ -132,6 +133,8 @@ class HostSession:
         self._written: set[str] = set()  # keys of messages in the store that will not change any more
         self._ingested: set[str] = set()  # keys of messages that will not change any more
         self._pieces: tuple[Segment, ...] | None = None
+        # the entries of the last call, with their anchors and pieces
+        self._followed: tuple[Sequence[HostMessage], list[str], tuple[Segment, ...]] = ((), [], ())
         self._used: int | None = None
         self._window: Window | None = None
 
@@ -301,7 +304,7 @@ class HostSession:
         self.follow_history(entries if call.history is None else call.history, whole=bool(call.history))
         readable = not call.kept_later and self._keep_conversation(entries, call.title, call.agent, call.model)
         messages, closed = self._new_messages(entries)
-        anchors = _anchors(entries)
+        anchors, pieces = self._follow_entries(entries)
         batch = IngestBatch(
             messages=messages,
             title=call.title,
@@ -315,7 +318,7 @@ class HostSession:
         def new_events() -> Sequence[EventDraft]:
             # In one commit with the frame that shows them; asked again where another writer came between.
             nonlocal pending
-            pending = self._ingester.prepare(batch)
+            pending = self._ingester.prepare(batch, looked=True)  # by the frame, which asks for these
             undone = compaction_records.undone_drafts(self.session, anchors, pending.drafts)
             return (*pending.drafts, *undone, *self._ingester.time_drafts())
 
@@ -325,13 +328,13 @@ class HostSession:
             transcript=[(anchor, entry.role) for anchor, entry in zip(anchors, entries, strict=True)],
             model=call.model,
             pending_events=new_events,
-            sent_prefix=lambda stubs: common_prefix(self._pieces, _sent_pieces(entries, anchors, stubs)),
+            sent_prefix=lambda stubs: common_prefix(self._pieces, _sent_pieces(entries, pieces, stubs)),
             parts=call.parts or _parts(entries, call),
             outputs=_outputs(entries) if call.prunes and readable else (),
             history=(),
         )
         self._hold_pruned(entries, frame)
-        self._pieces = _sent_pieces(entries, anchors, {stub.call: len(stub.text) for stub in frame.pruned})
+        self._pieces = _sent_pieces(entries, pieces, {stub.call: len(stub.text) for stub in frame.pruned})
         if not frame.notice:  # else nothing was recorded, and the next call tells it again
             self._ingester.settle(pending)
             self._remember(messages, closed)
@@ -368,6 +371,22 @@ class HostSession:
             return False
         self._written |= closed
         return True
+
+    def _follow_entries(self, entries: Sequence[HostMessage]) -> tuple[list[str], tuple[Segment, ...]]:
+        """Return the anchors of the entries, and their pieces where nothing is pruned.
+
+        Where a host gives the very entries of the call before, as it does who remembers them, only new ones are
+        worked out: in a long session that is all but one or two.
+        """
+        before, anchors, pieces = self._followed
+        alike = takewhile(lambda pair: pair[0] is pair[1], zip(before, entries, strict=False))
+        shared = sum(1 for _ in alike)
+        new = entries[shared:]
+        anchors = [*anchors[:shared], *_anchors(new)]
+        added = (Segment(a, entry.role, max(0, entry.size)) for a, entry in zip(anchors[shared:], new, strict=True))
+        pieces = (*pieces[:shared], *added)
+        self._followed = (tuple(entries), anchors, pieces)
+        return anchors, pieces
 
     def _hold_pruned(self, entries: Sequence[HostMessage], frame: Frame) -> None:
         """Hold the messages whose outputs the call has as one line: that line says that they can be had."""
@@ -447,19 +466,18 @@ def _injection(frame: Frame, anchors: Sequence[str]) -> Injection:
 
 
 def _sent_pieces(
-    entries: Sequence[HostMessage], anchors: Sequence[str], stubs: Mapping[str, int]
+    entries: Sequence[HostMessage], pieces: tuple[Segment, ...], stubs: Mapping[str, int]
 ) -> tuple[Segment, ...]:
-    """Return the transcript as it is sent, where the calls in `stubs` have outputs of so many characters."""
+    """Return the transcript as it is sent, where the calls in `stubs` have outputs of so many characters; `pieces` is
+    what it is without stubs."""
     if not stubs:  # as a rule: nothing is pruned, and no part has to be looked at
-        return tuple(
-            Segment(anchor, entry.role, max(0, entry.size)) for anchor, entry in zip(anchors, entries, strict=True)
-        )
-    pieces = []
-    for anchor, entry in zip(anchors, entries, strict=True):
+        return pieces
+    shortened = []
+    for piece, entry in zip(pieces, entries, strict=True):
         pruned = (part for part in _finished_calls(entry.message) if part.call_id in stubs)
         cut = sum(len(part.output) - stubs[part.call_id] for part in pruned)
-        pieces.append(Segment(anchor, entry.role, max(0, entry.size - cut)))
-    return tuple(pieces)
+        shortened.append(Segment(piece.anchor, piece.role, max(0, entry.size - cut)))
+    return tuple(shortened)
 
 
 def _parts(entries: Sequence[HostMessage], call: HostCall) -> RequestParts:

@@ -28,12 +28,14 @@ from hudkit.hud.frame_request import (
     TranscriptPosition,
     transcript_position,
 )
-from hudkit.log.codec import ID_LIMIT, encode_payload, is_id
+from hudkit.log.codec import ID_LIMIT, EncodedDraft, encode_draft, is_id
 from hudkit.log.event import Event, EventDraft, Origin
 from hudkit.log.event_log import Batch, EventLog, Snapshot
 from hudkit.log.payloads import (
     ContextSnapshot,
     EventGap,
+    EventRestate,
+    EventUndo,
     FrameBase,
     FrameDelta,
     MessagesRevert,
@@ -158,6 +160,7 @@ class SessionCore:
         self._steps = tuple(steps)
         self._restated = RestatedEvents(log, session_id)
         self._state = HudState(session_id=session_id)
+        self._newest: tuple[Event, ...] = ()  # the state's last ones: those that were folded in last
         self._snapshot_seq = 0
         self._past_states: dict[int, HudState] = {}  # past states that the next calls are compared with, by event
         self._ahead: tuple[ComposeContext, str] | None = None  # what the next base is composed with, its tag
@@ -180,6 +183,14 @@ class SessionCore:
             self._take(tuple(self.events(self._state.seq, last)))
         return self._state
 
+    @property
+    def known_state(self) -> HudState:
+        """Return the state as of the last look at the log, which is not asked again.
+
+        For who has just looked, and appends behind it with `expected`: what others wrote since is met there.
+        """
+        return self._state if self._state.seq else self.state
+
     def state_at(self, seq: int) -> HudState:
         """Return the state as of event `seq` (0: before the first). Raises `ConfigError` beyond the last event."""
         now = self._state
@@ -196,8 +207,13 @@ class SessionCore:
     def events(self, after: int = 0, upto: int | None = None) -> Iterator[Event]:
         """Return the events with `after < seq <= upto`, in order; redacted ones with what is left of them.
 
-        In the place of a damaged one stands an `EventGap`: one event that is gone must not make a session dark.
+        In the place of a damaged one stands an `EventGap`: one event that is gone must not make a session dark. What
+        is asked for up to the last event of the known state is not read again where it is still in memory.
         """
+        if upto is not None and upto <= after:
+            return iter(())
+        if self._newest and upto == self._state.seq and after >= self._newest[0].seq - 1:
+            return iter(self._newest[after - self._newest[0].seq + 1 :])
         return self._restated(self.log.read(self.id, after=after, upto=upto, past_damage=True))
 
     def other(self, key: str) -> HudState:
@@ -430,11 +446,11 @@ class SessionCore:
         conflict: SequenceConflict | None = None
         for _ in range(APPEND_ATTEMPTS):
             state = self.state
-            drafts = tuple(pending_events()) if pending_events else ()
+            drafts = _encoded(pending_events()) if pending_events else ()
             # The frame shows the pending events before they are stored: all of it is one commit.
             ahead = self._state_ahead(state, _preview_events(self.id, state.seq, drafts)) if drafts else state
             if payloads := self._run_steps(ahead):
-                prepared = self.drafts(payloads, Origin.SYSTEM, ahead.window.calls)
+                prepared = _encoded(self.drafts(payloads, Origin.SYSTEM, ahead.window.calls))
                 drafts, ahead = (*drafts, *prepared), fold(_preview_events(self.id, ahead.seq, prepared), ahead)
             try:
                 built = build_frame(ahead, request, self._context)
@@ -446,7 +462,7 @@ class SessionCore:
             # made, and what messages tell, which their host has, need not.
             sync = not all(isinstance(payload, ContextSnapshot) for payload in built.record)
             try:
-                self._append((*drafts, *own), state.seq, sync=sync)
+                self._append((*drafts, *own), state.seq, ahead, sync=sync)
             except SequenceConflict as error:
                 conflict = error
                 continue
@@ -464,13 +480,17 @@ class SessionCore:
             return fold((*self.events(0, state.seq), *events))
         return fold(events, state)
 
-    def _append(self, drafts: tuple[EventDraft, ...], expected: int, *, sync: bool = True) -> None:
+    def _append(
+        self, drafts: tuple[EventDraft, ...], expected: int, ahead: HudState | None = None, *, sync: bool = True
+    ) -> None:
+        """Append drafts behind event `expected`; `ahead` is the state after the first of them, where it is known."""
         if not drafts:
             return
         if sync:  # shares its commit with other sessions
-            self._take(self.log.append(self.id, drafts, expected=expected))
+            events = self.log.append(self.id, drafts, expected=expected)
         else:
-            self._take(self.log.append_together((Batch(self.id, drafts, expected, sync=False),))[0])
+            events = self.log.append_together((Batch(self.id, drafts, expected, sync=False),))[0]
+        self._take(events, ahead)
 
     def frame_at(self, seq: int) -> Frame:
         """Return the frame at event `seq`: the recorded one, byte for byte, where a call ended there.
@@ -599,8 +619,12 @@ class SessionCore:
                 self._events[seq] = with_assigned_id(event, before, apply(before, event))
         return self._events.get(seq)
 
-    def _take(self, events: tuple[Event, ...]) -> None:
-        """Fold new events in; after a redaction or an undo, everything is folded again without what it took away."""
+    def _take(self, events: tuple[Event, ...], ahead: HudState | None = None) -> None:
+        """Fold new events in; after a redaction or an undo, everything is folded again without what it took away.
+
+        `ahead` is the state after the first of them, which need not be folded twice.
+        """
+        self._newest = ()
         redacts = any(isinstance(event.payload, Redact) for event in events)
         if redacts or undo_reaches(events, self._state.seq):
             if redacts:
@@ -610,7 +634,10 @@ class SessionCore:
                 self._answered = ()
             self._state = fold(self.events(0, events[-1].seq))
         else:
-            self._state = fold(events, self._state)
+            before = ahead if ahead is not None and ahead.seq >= self._state.seq else self._state
+            self._state = fold(events[before.seq - self._state.seq :], before)
+            if not any(isinstance(event.payload, EventRestate | EventUndo) for event in events):
+                self._newest = events
         if self._state.seq - self._snapshot_seq >= SNAPSHOT_EVERY:
             self._save()
 
@@ -676,14 +703,16 @@ def _live_texts(section: SectionSpec, state: HudState) -> dict[str, None]:
     return dict.fromkeys(row.text for row in section.rows(state) if not row.closed)
 
 
-def _preview_events(session_id: str, seq: int, drafts: Sequence[EventDraft]) -> tuple[Event, ...]:
-    """Return the events that a log will make of these drafts behind event `seq`.
+def _encoded(drafts: Iterable[EventDraft]) -> tuple[EncodedDraft, ...]:
+    """Return drafts with what a log will hold of them. Raises what `encode_payload` raises."""
+    return tuple(encode_draft(each.id, each.timestamp, each.turn, each.origin, each.payload) for each in drafts)
 
-    Raises what `encode_payload` raises.
-    """
+
+def _preview_events(session_id: str, seq: int, drafts: Sequence[EncodedDraft]) -> tuple[Event, ...]:
+    """Return the events that a log will make of these drafts behind event `seq`."""
     events = []
     for number, draft in enumerate(drafts, seq + 1):
-        payload = encode_payload(draft.payload).payload
+        payload = draft.payload
         kind, version = type_of(draft.payload), draft.payload.V
         event = Event(draft.id, number, session_id, draft.turn, draft.timestamp, kind, version, draft.origin, payload)
         events.append(event)

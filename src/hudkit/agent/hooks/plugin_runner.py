@@ -14,16 +14,18 @@ import asyncio
 import inspect
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache
+from time import monotonic
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from hudkit.agent.hooks.points import HOOKS, HookEvent, HookInput, HookOutput, Messages
+from hudkit.agent.hooks.points import HOOKS, ChatMessage, HookEvent, HookInput, HookOutput, Messages
 from hudkit.compose.visible_text import shorten, visible
 from hudkit.errors import ConfigError
 
@@ -127,28 +129,45 @@ class Hooks:
 
         No plugin's fault is raised. Raises `TypeError` where the structs are not those of the hook.
         """
-        spec = HOOKS[hook]
-        if not isinstance(context, spec.input) or not isinstance(output, spec.output):
-            raise TypeError(f"{hook} takes a {spec.input.__name__} and a {spec.output.__name__}")
-        for plugin in tuple(self._plugins):
-            call = plugin.calls.get(hook)
-            if call is None or plugin.name in self._aside:
-                continue
-            if isinstance(context, HookEvent) and not plugin.listens_to(context.type):
-                continue
-            draft = validated_copy(output, spec.output)
-            try:
-                arguments = (validated_copy(context, type(context)), draft)
-                await plugin.run(call, arguments, self._seconds or spec.seconds)
-                # a copy again: the plugin may still hold the draft, and change it later
-                accepted = validated_copy(draft, type(output))
-            except PluginFault as fault:
-                self._count_fault(plugin.name, hook, fault)
-                continue
-            self._forgive(plugin.name, hook)
-            for field in output.__struct_fields__:
-                setattr(output, field, getattr(accepted, field))
+        await self.run_all(((hook, context, output),))
         return output
+
+    async def run_all(self, calls: Sequence[tuple[str, HookInput, HookOutput]]) -> None:
+        """Run several hooks, each over the output that is given with it, which is changed; return nothing.
+
+        A plugin has all of its hooks in this order, before the next plugin has any, and its thread is entered once:
+        that costs more than a hook. Otherwise as `run`.
+        """
+        for hook, context, output in calls:
+            spec = HOOKS[hook]
+            if not isinstance(context, spec.input) or not isinstance(output, spec.output):
+                raise TypeError(f"{hook} takes a {spec.input.__name__} and a {spec.output.__name__}")
+        for plugin in tuple(self._plugins):
+            await self._run_own(plugin, deque(call for call in calls if plugin.wants(*call[:2])))
+
+    async def _run_own(self, plugin: _PluginThread, waiting: deque[tuple[str, HookInput, HookOutput]]) -> None:
+        """Run a plugin's own hooks. Behind one that is too late, the others are tried anew."""
+        while waiting and plugin.name not in self._aside:
+            drafts, planned = [], []
+            for hook, context, output in waiting:
+                spec = HOOKS[hook]
+                draft = _draft_of(output)
+                drafts.append(draft)
+                arguments = (validated_copy(context, type(context)), draft)
+                planned.append(_PlannedCall(plugin.calls[hook], arguments, self._seconds or spec.seconds))
+            for answer, draft in zip(await plugin.run(planned), drafts, strict=False):
+                hook, _, output = waiting.popleft()
+                try:
+                    if isinstance(answer, PluginFault):
+                        raise answer
+                    # a copy again: the plugin may still hold the draft, and change it later
+                    accepted = _accepted(draft, output)
+                except PluginFault as fault:
+                    self._count_fault(plugin.name, hook, fault)
+                    continue
+                self._forgive(plugin.name, hook)
+                for field in output.__struct_fields__:
+                    setattr(output, field, getattr(accepted, field))
 
     async def within(self, name: str, call: Callable[..., Any], *arguments: object, seconds: float) -> Any:
         """Return what a function of the plugin `name` returns, run where its hooks run: tools of plugins go here.
@@ -159,7 +178,7 @@ class Hooks:
             raise PluginFault("aside", f"the plugin {_quoted(name)} is set aside: it was too often too late")
         plugin = next(plugin for plugin in self._plugins if plugin.name == name)
         try:
-            answer = await plugin.run(call, arguments, seconds)
+            answer = await plugin.run_one(call, arguments, seconds)
         except PluginFault as fault:
             self._count_fault(name, "tool", fault)
             raise
@@ -173,7 +192,7 @@ class Hooks:
         """
         plugin = next(plugin for plugin in self._plugins if plugin.name == name)
         try:
-            await plugin.run(call, (), seconds)
+            await plugin.run_one(call, (), seconds)
         except PluginFault as fault:
             self._report(_failure(name, "close", fault))
 
@@ -256,24 +275,43 @@ class _PluginThread:
         """Return whether its hook `event`, if it has one, wants events of this type."""
         return "event" in self.calls and (self._event_types is None or type in self._event_types)
 
-    async def run(self, call: Callable[..., Any], arguments: tuple[object, ...], seconds: float) -> Any:
+    def wants(self, hook: str, context: HookInput) -> bool:
+        """Return whether it has a hook, and wants this call of it."""
+        return hook in self.calls and (not isinstance(context, HookEvent) or self.listens_to(context.type))
+
+    async def run_one(self, call: Callable[..., Any], arguments: tuple[object, ...], seconds: float) -> Any:
         """Return what a function returns. Raises `PluginFault`, and lets a cancellation through."""
+        answer = (await self.run((_PlannedCall(call, arguments, seconds),)))[0]
+        if isinstance(answer, PluginFault):
+            raise answer
+        return answer
+
+    async def run(self, calls: Sequence[_PlannedCall]) -> list[Any]:
+        """Return what functions return that are called one after the other, and a `PluginFault` for each that failed.
+
+        The list ends with the first that was not made, or that had no answer in time. A cancellation goes through.
+        """
         loop = self._started_loop()
         if self._maybe_blocked and not await _is_turning(loop):
-            raise PluginFault("stuck", "an earlier call still blocks; this one was not made")
+            return [PluginFault("stuck", "an earlier call still blocks; this one was not made")]
         self._maybe_blocked = False
+        visit = _Visit(calls)
+        end = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(visit.run(), loop))
         try:
-            future = asyncio.run_coroutine_threadsafe(_answer_or_error(call, arguments), loop)
-            answer, error = await asyncio.wait_for(asyncio.wrap_future(future), seconds)
-        except TimeoutError:
-            self._maybe_blocked = True
-            raise PluginFault("time-out", f"no answer within {seconds:g} s") from None
-        except asyncio.CancelledError:
-            self._maybe_blocked = True
-            raise
-        if error is not None:
-            raise PluginFault("raised", error)
-        return answer
+            while not end.done():
+                index, began = visit.current
+                left = began + calls[index].seconds - monotonic()
+                if left <= 0 and len(visit.answers) == index:
+                    break
+                await asyncio.wait((end,), timeout=max(left, 0.001))
+        finally:
+            if not end.done():
+                visit.given_up = self._maybe_blocked = True
+                end.cancel()
+        if visit.given_up:
+            late = PluginFault("time-out", f"no answer within {calls[index].seconds:g} s")
+            return [*visit.answers[:index], late]
+        return visit.answers
 
     def close(self) -> None:
         """Have the loop stopped as soon as nothing blocks it; return nothing."""
@@ -289,19 +327,49 @@ class _PluginThread:
         return self._loop
 
 
-async def _answer_or_error(call: Callable[..., Any], arguments: tuple[object, ...]) -> tuple[Any, str | None]:
-    """Return what a call returned, or what it raised, in words."""
+class _PlannedCall(NamedTuple):
+    """A function of a plugin, its arguments, and the most seconds that it may take."""
+
+    function: Callable[..., Any]
+    arguments: tuple[object, ...]
+    seconds: float
+
+
+class _Visit:
+    """Calls that are made in a plugin's thread one after the other, and how far they have come.
+
+    `answers` are those of the calls that ended; `current` is the index of the one under way, and when it began. Once
+    it is `given_up`, no further one begins.
+    """
+
+    def __init__(self, calls: Sequence[_PlannedCall]) -> None:
+        self.calls = calls
+        self.answers: list[Any] = []
+        self.current = (0, monotonic())
+        self.given_up = False
+
+    async def run(self) -> None:
+        for index, (function, arguments, _) in enumerate(self.calls):
+            if self.given_up:
+                return
+            if index:
+                self.current = (index, monotonic())
+            self.answers.append(await _answer_or_fault(function, arguments))
+
+
+async def _answer_or_fault(function: Callable[..., Any], arguments: tuple[object, ...]) -> Any:
+    """Return what a function returns, or a `PluginFault` for what it raised."""
     try:
-        answer = call(*arguments)
-        return (await answer if inspect.isawaitable(answer) else answer), None
+        answer = function(*arguments)
+        return await answer if inspect.isawaitable(answer) else answer
     except asyncio.CancelledError:
-        return None, "it was cancelled"
+        return PluginFault("raised", "it was cancelled")
     except BaseException as error:  # a plugin's sys.exit() ends no thread of ours
         try:
             text = str(error)
         except Exception:
             text = "(its text cannot be told)"
-        return None, f"{type(error).__name__}: {text}"
+        return PluginFault("raised", f"{type(error).__name__}: {text}")
 
 
 async def _is_turning(loop: asyncio.AbstractEventLoop) -> bool:
@@ -331,10 +399,6 @@ def _turn(loop: asyncio.AbstractEventLoop) -> None:
 
 _MAX_DEPTH = 64  # deeper than any schema; a list that holds itself ends here
 
-_pack = msgspec.msgpack.Encoder().encode
-_UNPACK: dict[type, Callable[[bytes], Any]] = {kind: msgspec.msgpack.Decoder(kind).decode for kind in (Messages,)}
-"""Types of plain data whose values can be large: packed and unpacked, which copies them deeply and checks them."""
-
 _Check: TypeAlias = Callable[[Any, int], Any]
 """Copies a value at a depth; raises `_WrongType`."""
 
@@ -354,16 +418,64 @@ def validated_copy(value: _Value, kind: Any) -> _Value:
 
     Raises `PluginFault` (`invalid_output`) that names the first place that is not, such as `output.system[1]`.
     """
-    if kind in _UNPACK:
-        try:
-            return _UNPACK[kind](_pack(value))  # type: ignore[no-any-return]
-        except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError, AttributeError):
-            pass  # a value that cannot be packed, or a wrong one: the check below finds it, with its place
     try:
         copied: _Value = _check(kind)(value, 0)
     except _WrongType as wrong:
         raise PluginFault("invalid_output", f"output{''.join(wrong.path)} {wrong.reason}") from None
     return copied
+
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack_messages = msgspec.msgpack.Decoder(Messages).decode
+_unpack_message = msgspec.msgpack.Decoder(ChatMessage).decode
+_UNPACKABLE = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError, AttributeError)
+"""What is raised for a value that cannot be packed, or is none of its type: the check then finds what is wrong."""
+
+
+def _draft_of(output: HookOutput) -> Any:
+    """Return a deep copy of an output for a plugin to change."""
+    if isinstance(output, Messages):  # the only large one: packed and unpacked, which copies it in C
+        with suppress(*_UNPACKABLE):
+            return _unpack_messages(_pack(output))
+    return validated_copy(output, type(output))
+
+
+def _accepted(draft: Any, output: HookOutput) -> HookOutput:
+    """Return a deep copy of a draft, which was made of `output`. Raises `PluginFault` where it is not sound.
+
+    Of the messages of a request most plugins change the last one, if any: those that are equal to what they were
+    stand for themselves, and are neither checked nor copied.
+    """
+    if not isinstance(output, Messages) or type(draft) is not Messages or type(draft.messages) is not list:
+        copied: HookOutput = validated_copy(draft, type(output))
+        return copied
+    before = {message.id: message for message in output.messages}
+    messages: list[ChatMessage] = []
+    for index, message in enumerate(tuple(draft.messages)):
+        original = _unchanged(message, before)
+        try:
+            messages.append(_message_copy(message) if original is None else original)
+        except _WrongType as wrong:
+            path = "".join(wrong.below(f"[{index}]").below(".messages").path)
+            raise PluginFault("invalid_output", f"output{path} {wrong.reason}") from None
+    return Messages(messages)
+
+
+def _message_copy(message: Any) -> ChatMessage:
+    if type(message) is ChatMessage:
+        with suppress(*_UNPACKABLE):
+            return _unpack_message(_pack(message))
+    copied: ChatMessage = _check(ChatMessage)(message, 2)
+    return copied
+
+
+def _unchanged(message: Any, before: Mapping[str, ChatMessage]) -> ChatMessage | None:
+    """Return what a plugin's message was made of, where it is still the same; else `None`."""
+    try:
+        original = before.get(message.id)
+        return original if original == message else None
+    except Exception:  # whatever a plugin may have put there
+        return None
 
 
 @cache
