@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from served_inspector import PageVisitor
+from served_inspector import PageVisitor, ServedInspector
 
+from hudkit.agent import AgentLoop, LoopOptions, LoopSettings, hud_plugin
 from hudkit.api import Hud
+from hudkit.context.caching import CallCost
+from hudkit.hud.window_usage import window_usage
 from hudkit.inspector.inspected_log import InspectedLog
 from hudkit.inspector.links import call_link, compaction_link, diff_link, page_link, session_link
 from hudkit.inspector.session_record import SessionRecord
 from hudkit.log import Origin
 from hudkit.log import payloads as p
+from hudkit.log.stores import open_log
+from hudkit.models.scripted_answers import ScriptedReply
+from hudkit.models.scripted_model import InProcessModel
+from hudkit.tokens import Window
 
 pytestmark = pytest.mark.slow
 
@@ -279,3 +288,41 @@ def test_a_window_that_nobody_told_has_its_figures_and_says_so() -> None:
         assert "20,000 of 200,000 (assumed) tokens" in words(inspected.call_page, at=str(first))
         timeline = words(inspected.session_page)
         assert all(each in timeline for each in ("10 % of 200k assumed", "15 % of 200k assumed", "of 40k observed"))
+
+
+def test_a_session_without_summaries_shows_the_budget_of_its_window(tmp_path: Path) -> None:
+    async def work() -> str:
+        window = Window(16_000, 2_000, None, "host")
+        model = InProcessModel([ScriptedReply("word " * 800, usage=CallCost(0, 0, 6_000, 900))] * 2, window=window)
+        options = LoopOptions(
+            plugins=[("hud", hud_plugin(tmp_path / "hud.db"))], settings=LoopSettings(summaries=False)
+        )
+        loop = await AgentLoop.open(tmp_path, model, data=tmp_path / "data", options=options)
+        for prompt in ("first", "second"):
+            await loop.prompt(prompt)
+        await loop.close()
+        return loop.id
+
+    id = asyncio.run(work())
+    with Hud(open_log(tmp_path / "hud.db", read_only=True)) as hud:
+        session = hud.session(id)
+        key, rows = session.id, window_usage(session.state, hud.settings).budget
+        assert rows[-1].part == "in all"
+        served = ServedInspector(hud)
+        try:
+            visitor = PageVisitor(served)
+            assert visitor.enter().status == 303
+            for link in (session_link(key), call_link(key)):
+                words = visitor.get(link).words
+                assert "Budget of the window" in words
+                for row in rows:
+                    tokens = (
+                        f"{row.part}: {row.tokens:,} {'' if row.exact else '~ '}{row.tokens:,} of {row.ceiling:,}"
+                    )
+                    assert tokens in words
+        finally:
+            served.close()
+
+
+def test_a_session_with_summaries_has_no_budget_of_its_window(visitor: PageVisitor, long_day: str) -> None:
+    assert "Budget of the window" not in visitor.get(session_link(long_day)).words

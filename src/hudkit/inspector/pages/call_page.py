@@ -11,11 +11,21 @@ from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.context.caching import CallHits, LayerTokens, PrefixBreak
 from hudkit.errors import BudgetError
 from hudkit.hud.frame import Frame
+from hudkit.hud.window_usage import window_usage
 from hudkit.inspector.call_issue import issue_text
 from hudkit.inspector.call_layers import LAYER_NAMES, RequestLayers, request_layers
 from hudkit.inspector.charts import share_bar
 from hudkit.inspector.links import call_link, diff_link, session_link
-from hudkit.inspector.pages.page_shell import band_label, facts, render_page, section, step_links, tabs, window_use
+from hudkit.inspector.pages.page_shell import (
+    band_label,
+    facts,
+    render_page,
+    section,
+    step_links,
+    tabs,
+    window_budget,
+    window_use,
+)
 from hudkit.inspector.session_list import SessionSummary
 from hudkit.inspector.session_record import RecordedCall, SessionRecord
 from hudkit.sections.state import HudState
@@ -60,6 +70,7 @@ def call_page(record: SessionRecord, summary: SessionSummary, view: CallView, li
         ),
         _left_out(frame),
         _request(record, call, hits) if call is not None else None,
+        window_budget(window_usage(state, record.settings).budget),
         _cache(hits, record.breaks_of(call)) if call is not None else None,
         _compare(record, seq),
         _issue(record, state, frame, call, hits) if call is not None else None,

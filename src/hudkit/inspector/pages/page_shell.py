@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from hudkit import __version__
 from hudkit.compose import Band, visible
 from hudkit.compose.formats.html.hast import HtmlElement
+from hudkit.hud.window_usage import PartBudget
 from hudkit.inspector.charts import share_bar
 from hudkit.inspector.links import page_link
 from hudkit.sections.document_builder import short_token_count
@@ -135,6 +136,23 @@ def window_use(used: int | None, limit: int, source: Source, band: Band) -> Html
         band_label(band),
         class_="use",
         title=f"{used:,} of {limit:,} tokens{doubt and f' ({doubt})'}",
+    )
+
+
+def window_budget(rows: Sequence[PartBudget]) -> Child:
+    """Return what each part of the window has of what it may have, in a session without summaries; else nothing."""
+    if not rows:
+        return None
+    lines = []
+    for row in rows:
+        style = "band-green" if row.tokens <= row.ceiling else "band-critical"
+        bar = share_bar([(row.part, style, min(row.tokens, row.ceiling))], row.ceiling)
+        tokens = f"{'' if row.exact else '~ '}{row.tokens:,} of {row.ceiling:,}"
+        name = e("th", row.part, scope="row")
+        lines.append(e("tr", name, e("td", bar, class_="fill"), e("td", tokens, class_="number")))
+    note = "Without summaries: tokens that each part has, and what it may have"
+    return section(
+        "Budget of the window", e("table", e("tbody", lines), class_="bars"), id="window-budget", note=note
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from hudkit.compose import Band, visible
 from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.context.caching import CacheAccount, CallHits, PrefixBreak, layer_totals, weigh_calls
+from hudkit.hud.window_usage import window_usage
 from hudkit.inspector.call_layers import LAYER_NAMES, RequestLayers, layers_of_calls, output_tokens_by_tool
 from hudkit.inspector.charts import CallMark, Series, line_plot, share_bar, stacked_plot
 from hudkit.inspector.links import call_link, compaction_link, session_link
@@ -20,6 +21,7 @@ from hudkit.inspector.pages.page_shell import (
     render_page,
     section,
     step_links,
+    window_budget,
     window_use,
 )
 from hudkit.inspector.session_list import SessionSummary
@@ -109,7 +111,13 @@ def _cost_ratio(account: CacheAccount) -> Child:
 
 
 def _parts(record: SessionRecord, summary: SessionSummary, number: int) -> list[Child]:
-    return [_plots(record) if record.calls else None, _heard(record, summary), _timeline(record, number)]
+    state = record.state_at(record.read_upto)
+    return [
+        _plots(record) if record.calls else None,
+        window_budget(window_usage(state, record.settings).budget),
+        _heard(record, summary),
+        _timeline(record, number),
+    ]
 
 
 # -- what was heard ----------------------------------------------------------------------------------------------
