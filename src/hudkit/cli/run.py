@@ -17,11 +17,12 @@ def run(args: argparse.Namespace) -> int:
     """Carry the command out and return its exit code."""
     schema = _schema(args.answer_schema)
     if args.json_input:
-        if schema is not None:
-            raise ConfigError("--answer-schema is for one prompt", hint="Leave out --json-input")
+        if schema is not None and not args.prompt:
+            hint = 'Give each prompt its own: {"type": "prompt", "text": "…", "answer_schema": {…}}'
+            raise ConfigError("--answer-schema is for the prompt of the command line, and there is none", hint=hint)
         if "-" in args.prompt:
             raise ConfigError("the standard input has JSON lines", hint='Give prompts as {"type": "prompt", …}')
-        return asyncio.run(_converse(args, " ".join(args.prompt)))
+        return asyncio.run(_converse(args, " ".join(args.prompt), schema))
     prompt = _prompt(args.prompt)
     return asyncio.run(_answer(args, prompt, schema))
 
@@ -55,7 +56,7 @@ async def _answer(args: argparse.Namespace, prompt: str, schema: dict[str, objec
     return _exit_code(ended.reason)
 
 
-async def _converse(args: argparse.Namespace, prompt: str) -> int:
+async def _converse(args: argparse.Namespace, prompt: str, schema: dict[str, object] | None) -> int:
     """Answer what JSON lines on the standard input say, until their end."""
     from hudkit.agent.terminal.json_input import JsonPermissions, JsonSession
     from hudkit.agent.terminal.turn_display import UserLeft
@@ -66,7 +67,7 @@ async def _converse(args: argparse.Namespace, prompt: str) -> int:
     sitting = sitting_of(args, "run", facts=view, ask=permissions, quiet=args.quiet)
     try:
         await sitting.open(sitting.location.pick(sitting.request))
-        ended = await JsonSession(sitting, view, permissions).run(sys.stdin.fileno(), prompt)
+        ended = await JsonSession(sitting, view, permissions).run(sys.stdin.fileno(), prompt, schema)
     except UserLeft:
         return 130
     finally:

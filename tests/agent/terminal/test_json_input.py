@@ -76,6 +76,34 @@ def test_prompts_are_answered_in_their_order_in_one_session(desk: Desk) -> None:
         assert [event["text"] for event in program.events if event["type"] == "prompt"] == ["first", "second"]
 
 
+CONE = {"type": "object", "properties": {"cone": {"type": "integer"}}, "required": ["cone"]}
+
+
+def test_each_prompt_may_have_an_answer_schema_of_its_own(desk: Desk) -> None:
+    schema = desk.project / "cone.json"
+    schema.write_text(json.dumps(CONE))
+    answers = ({"text": '{"cone": 6}'}, {"text": "[]"}, {"text": '["a"]'}, {"text": "Words."})
+    with driven(desk, *answers, options=("--answer-schema", str(schema), "How hot?")) as program:
+        assert program.hear("ended")["answer"] == {"cone": 6}, "the words of the command line"
+        program.say(type="prompt", text="Which?", answer_schema={"type": "array", "minItems": 1})
+        ended = program.hear("ended")
+        assert (ended["answer"], ended["steps"]) == (["a"], 2), "one that does not fit is asked for again"
+        program.say(type="prompt", text="Which?", answer_schema={"type": 7})
+        assert "7" in program.hear("problem")["error"]
+        program.say(type="prompt", text="Say it")
+        ended = program.hear("ended")
+        assert ended["text"] == "Words." and "answer" not in ended
+        assert program.end() == 0
+
+
+def test_a_schema_without_a_prompt_on_the_command_line_is_refused(desk: Desk) -> None:
+    schema = desk.project / "cone.json"
+    schema.write_text(json.dumps(CONE))
+    with driven(desk, DONE, options=("--answer-schema", str(schema))) as program:
+        assert program.child.wait(PATIENCE) == 2
+        assert program.child.stderr is not None and '"answer_schema": {…}' in program.child.stderr.read()
+
+
 def test_the_program_answers_questions_of_permission(desk: Desk) -> None:
     with driven(desk, BASH, DONE, BASH, DONE) as program:
         program.say(type="prompt", text="Do it")

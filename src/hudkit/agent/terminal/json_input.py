@@ -32,6 +32,7 @@ class _InputLine(msgspec.Struct, frozen=True, kw_only=True):
 
 class _PromptLine(_InputLine, frozen=True, tag="prompt"):
     text: str
+    answer_schema: dict[str, Any] | None = None
 
 
 class _SteerLine(_InputLine, frozen=True, tag="steer"):
@@ -106,21 +107,21 @@ class JsonSession:
         self._runner = runner
         self._view = view
         self._permissions = permissions
-        self._prompts: asyncio.Queue[str | None] = asyncio.Queue()
+        self._prompts: asyncio.Queue[_PromptLine | None] = asyncio.Queue()
         self._steering: set[asyncio.Task[None]] = set()
 
-    async def run(self, fd: int, first: str = "") -> TurnEnded | None:
+    async def run(self, fd: int, first: str = "", answer_schema: dict[str, Any] | None = None) -> TurnEnded | None:
         """Answer prompts until the input `fd` is at its end; return how the last turn ended (`None`: there was none).
 
-        `first` is a prompt before all others. Raises `UserLeft`.
+        `first` is a prompt before all others, whose answer has to fit the `answer_schema`. Raises `UserLeft`.
         """
         if first:
-            self._prompts.put_nowait(first)
+            self._prompts.put_nowait(_PromptLine(text=first, answer_schema=answer_schema))
         threading.Thread(target=self._read, args=(fd, asyncio.get_running_loop()), daemon=True).start()
         ended: TurnEnded | None = None
-        while (text := await self._prompts.get()) is not None:
+        while (line := await self._prompts.get()) is not None:
             try:
-                ended = await self._runner.display.prompt(text)
+                ended = await self._runner.display.prompt(line.text, answer_type=line.answer_schema)
             except HudkitError as error:
                 self._problem(str(error))
             self._runner.display.show()
@@ -156,8 +157,8 @@ class JsonSession:
             self._problem(f"line {number} is not understood: {error}")
             return
         match line:
-            case _PromptLine(text=text):
-                self._prompts.put_nowait(text)
+            case _PromptLine():
+                self._prompts.put_nowait(line)
             case _SteerLine(text=text):
                 self._start(self._steer(text))
             case _CancelLine():
