@@ -14,7 +14,7 @@ import pytest
 from loops import QUICK, opened
 
 from hudkit.agent.events import ModelSubstituted
-from hudkit.agent.permissions import Permissions
+from hudkit.agent.permissions import PermissionReply, PermissionRequest, Permissions
 from hudkit.models.scripted_answers import ScriptedCall, says, uses
 from hudkit.models.scripted_model import InProcessModel
 
@@ -147,7 +147,12 @@ async def test_a_projects_agent_of_another_host_gets_no_more_than_the_session(tm
 async def test_each_command_becomes_a_prompt(
     tmp_path: Path, collection: str, name: str, arguments: str, sent: str
 ) -> None:
+    async def ask(request: PermissionRequest) -> PermissionReply:
+        assert request.need.values[0].startswith("git "), "commands that the file names are run by permission"
+        return PermissionReply("once")
+
     model = InProcessModel([says("done")])
-    async with opened(project(tmp_path, collection), model) as loop:
+    async with opened(project(tmp_path, collection), model, ask_user=ask) as loop:
         assert (await loop.command(name, arguments)).text == "done"
         assert sent in str(model.port_requests[-1].messages)
+        assert "!`" not in str(model.port_requests[-1].messages)

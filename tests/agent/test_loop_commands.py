@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from loops import opened, texts
 
-from hudkit.agent.permissions import PermissionRule
+from hudkit.agent.hooks import NewMessage, PermissionAsk, PermissionStatus
+from hudkit.agent.permissions import PermissionReply, PermissionRequest, PermissionRule
+from hudkit.agent.records import StoredText
 from hudkit.agent.slash_commands import SlashCommand, discover_commands, parse_command
 from hudkit.agent.workspace import Workspace
-from hudkit.errors import ConfigError, SessionError
+from hudkit.errors import ConfigError, SessionError, ToolRefused
 from hudkit.models.scripted_answers import ScriptedCall, says, uses
 from hudkit.models.scripted_model import InProcessModel
 
@@ -143,3 +145,67 @@ async def test_a_project_s_command_gets_no_more_leave_than_the_session_has(tmp_p
         await loop.command("go")
         assert (tmp_path / "project" / "a.txt").exists(), "the user's own can"
         assert "bash" in {one.name for one in model.port_requests[0].tools}
+
+
+GREETING = "Look:\n!`printf 'hi %s' $1; exit 3`\nThen read @docs/style.md, @none.md and me@example.com. $2"
+
+
+async def test_a_template_s_commands_are_run_and_its_files_read(tmp_path: Path) -> None:
+    files(tmp_path / "project/docs", {"style.md": "Use tabs."})
+    model = InProcessModel([says("ok")])
+    async with opened(tmp_path, model, commands={"greet": GREETING}) as loop:
+        await loop.command("greet", "Ann !`touch made` @docs/style.md")
+        prompt = loop.messages[0]
+        shown, file = (part.text for part in prompt.parts if isinstance(part, StoredText))
+    said = "Then read @docs/style.md, @none.md and me@example.com. !`touch made` @docs/style.md"
+    assert shown == f"Look:\nhi Ann\n[exit code 3]\n{said}"
+    assert file.startswith("The file docs/style.md:") and "Use tabs." in file
+    assert not (tmp_path / "project/made").exists(), "what the user types is filled in, and not run"
+    assert "hi Ann" in model.chats[0].text and "Use tabs." in model.chats[0].text
+
+
+async def test_what_a_template_may_not_do_keeps_its_prompt_back(tmp_path: Path) -> None:
+    files(tmp_path / "project", {".env": "KEY=1"})
+    templates = {"make": "!`touch made`", "look": "Read @.env", "reads": "!`touch made`"}
+    asked: list[PermissionRequest] = []
+
+    async def ask(request: PermissionRequest) -> PermissionReply:
+        asked.append(request)
+        return PermissionReply("once" if request.tool == "read" else "reject", message="not now")
+
+    model = InProcessModel([says("ok")])
+    only_read = files(tmp_path / "agents", {"reader.md": "---\ndescription: x\ntools: [read]\n---\nx"})
+    given = {"commands": templates, "permissions": (), "user_agents": [only_read]}
+    async with opened(tmp_path, model, ask_user=ask, **given) as loop:
+        with pytest.raises(ToolRefused, match="the user said no: not now"):
+            await loop.command("make")
+        assert loop.messages == () and model.chats == []
+        await loop.command("look")
+        assert [(request.tool, request.need.kind) for request in asked] == [("bash", "bash"), ("read", "read")]
+        assert "KEY=1" in model.chats[0].text
+        await loop.switch(agent="reader")
+        with pytest.raises(ToolRefused, match="has no bash"):
+            await loop.command("reads")
+    async with opened(tmp_path, model, **given) as loop:
+        for name in ("make", "look"):
+            with pytest.raises(ToolRefused, match="nobody is there to be asked"):
+                await loop.command(name)
+    assert not (tmp_path / "project/made").exists()
+
+
+async def test_plugins_see_what_a_template_s_commands_printed(tmp_path: Path) -> None:
+    def hides(_: object, output: NewMessage) -> None:
+        output.parts[0].text = output.parts[0].text.replace("hunter2", "***")
+
+    def deny(given: PermissionAsk, output: PermissionStatus) -> None:
+        output.status = "deny" if "made" in given.patterns[0] else "allow"
+
+    plugin = {"command_execute_before": hides, "permission_ask": deny}
+    templates = {"show": "!`echo hunter2`", "make": "!`touch made`"}
+    async with opened(
+        tmp_path, InProcessModel(), commands=templates, permissions=(), plugins=[("hides", plugin)]
+    ) as loop:
+        await loop.command("show")
+        assert texts(loop.messages)[0] == ("user", "***")
+        with pytest.raises(ToolRefused, match="a plugin said no"):
+            await loop.command("make")

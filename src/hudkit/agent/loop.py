@@ -31,14 +31,11 @@ from hudkit.agent.hooks import (
     HOOKS,
     Auth,
     AuthRequest,
-    ChatPart,
-    CommandExecuteBefore,
     Failure,
     HookInput,
     Hooks,
     HostSettings,
     Models,
-    NewMessage,
     Tools,
     ToolsRequest,
 )
@@ -323,19 +320,17 @@ class AgentLoop:
     async def command(self, name: str, arguments: str = "") -> TurnEnded:
         """Take up a command of the user's, and return how its turn ended.
 
-        The prompt is its template with the arguments in their places; the agent and the model that it names work on
-        it. Raises `SessionError` where there is no such command or agent, and `ConfigError` for its model.
+        The prompt is its template with the arguments in their places, the output of its commands of the shell, and
+        the files that it names; the agent and the model that it names work on it. Raises `SessionError` where there
+        is no such command or agent, `ConfigError` for its model, and `ToolRefused` for what the rules do not permit.
         """
         command = self.commands.get(name)
         if command is None:
             names = ", ".join(self.commands) or "none"
             raise SessionError(f"there is no command {quote(name)}", hint=f"There are: {names}")
-        hook_input = CommandExecuteBefore(self.id, name, arguments)
-        output = NewMessage([ChatPart("text", command.expand(arguments))])
 
         async def store_message() -> StoredMessage:
-            hooked = await self.setup.hooks.run("command_execute_before", hook_input, output)
-            return user_input.store_user_parts(self._run, hooked.parts, {})
+            return await user_input.store_command(self._run, command, arguments)
 
         return await self._take(store_message, command)
 

@@ -22,7 +22,18 @@ from hudkit.agent import context_files, system_prompt
 from hudkit.agent.agent_definitions import AgentDefinition
 from hudkit.agent.answer_types import AnswerType
 from hudkit.agent.events import AgentEvent, EventBus, ModelSubstituted
-from hudkit.agent.hooks import Hooks, ToolDefinition, ToolDescription, ToolReference, Tools, ToolsRequest
+from hudkit.agent.hooks import (
+    Hooks,
+    PermissionAsk,
+    PermissionStatus,
+    ShellEnv,
+    ShellVariables,
+    ToolDefinition,
+    ToolDescription,
+    ToolReference,
+    Tools,
+    ToolsRequest,
+)
 from hudkit.agent.language_servers import LanguageServers
 from hudkit.agent.message_history import MessageHistory
 from hudkit.agent.permissions import AskUser, PermissionRule, Permissions, reject_all
@@ -33,7 +44,7 @@ from hudkit.agent.session_store import SessionStore
 from hudkit.agent.slash_commands import SlashCommand
 from hudkit.agent.spending import SpendingLimit
 from hudkit.agent.system_prompt import SystemPrompt
-from hudkit.agent.tools import TOOLS, Tool, ToolContext, ToolLimits
+from hudkit.agent.tools import TOOLS, RequiredPermission, Tool, ToolContext, ToolLimits
 from hudkit.agent.workspace import Workspace
 from hudkit.config import CompactionSettings, LanguageServer, McpServer, PruningSettings, Settings, ToolSettings
 from hudkit.context.budget import TOKENS_PER_CHARACTER
@@ -511,6 +522,26 @@ class RunContext:
     def emit(self, event: AgentEvent) -> None:
         """Tell an event to everybody who listens; return nothing."""
         self.setup.events.publish(event)
+
+    def plugin_verdict(
+        self, tool: str, call_id: str = ""
+    ) -> Callable[[RequiredPermission], Awaitable[Literal["ask", "allow", "deny"]]]:
+        """Return what asks the plugins about a need of a tool before the user is asked."""
+
+        async def decide(need: RequiredPermission) -> Literal["ask", "allow", "deny"]:
+            ask = PermissionAsk(self.id, tool, need.values, call_id, need.title)
+            return (await self.setup.hooks.run("permission_ask", ask, PermissionStatus())).status
+
+        return decide
+
+    async def set_shell(self, context: ToolContext, *, answered: bool) -> None:
+        """Set in a call's context in which environment its command runs, and how confined; return nothing."""
+        # what a person looked at runs as it is
+        context.confined = self.setup.confine == "all" or (self.setup.confine == "rules" and not answered)
+        # asked per call: a plugin may hand out a fresh token each time
+        env = ShellEnv(str(self.setup.workspace.cwd), self.id, context.call_id)
+        hooked = await self.setup.hooks.run("shell_env", env, ShellVariables(dict(context.environment)))
+        context.environment = hooked.env
 
     def set_rules(self, rules: Sequence[PermissionRule]) -> None:
         """Replace the rules, and return nothing. What the user answered with `always` is asked again."""

@@ -1,6 +1,7 @@
 """Slash commands: prompts with placeholders, from markdown files of the project and of the user, and from the host.
 
-A template is text: `$ARGUMENTS` and `$1` to `$9` are filled in, once; nothing in it is run or read.
+A template is text: `$ARGUMENTS` and `$1` to `$9` are filled in, once. What it wants to be run (`` !`git diff` ``) and
+read (`@docs/style.md`) is only found here; `user_input` does so, by the session's permissions.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -24,6 +25,17 @@ _PROJECT_FOLDERS = (".hudkit/commands", ".opencode/command", ".opencode/commands
 """Where a project keeps commands, below its root."""
 
 _PLACEHOLDER = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
+
+_INSERTION = re.compile(r"!`(?P<shell>[^`\n]+)`|(?<![\w@`.])@(?P<file>[^\s`@]*[^\s`@.,;:!?)\]\"'])")
+"""A command of the shell, or the path of a file behind an `@`; the sentence's own signs behind it are none of its."""
+
+
+class TemplatePiece(NamedTuple):
+    """A piece of a prompt: its text as it is written there, and a command of the shell or a file that it names."""
+
+    text: str
+    shell: str = ""
+    file: str = ""
 
 
 class SlashCommand(msgspec.Struct, frozen=True):
@@ -46,9 +58,14 @@ class SlashCommand(msgspec.Struct, frozen=True):
         number that the template has takes what is left. Arguments that have no placeholder stand below the template.
         With the template `Fix $1. Then: $2`, the arguments `a.py run all tests` give `Fix a.py. Then: run all tests`.
         """
+        return "".join(piece.text for piece in self.pieces(arguments))
+
+    def pieces(self, arguments: str) -> list[TemplatePiece]:
+        """Return the prompt with these arguments in its pieces.
+
+        Arguments are filled in within the commands and paths of the template, too; what they hold themselves is text.
+        """
         places = [match[1] for match in _PLACEHOLDER.finditer(self.template)]
-        if not places:
-            return f"{self.template}\n\n{arguments}" if arguments.strip() else self.template
         numbers = [int(target) for target in places if target != "ARGUMENTS"]
         words = _words(arguments)
 
@@ -59,7 +76,19 @@ class SlashCommand(msgspec.Struct, frozen=True):
             number = int(match[1])
             return " ".join(words[number - 1 :] if number == max(numbers) else words[number - 1 : number])
 
-        return _PLACEHOLDER.sub(fill, self.template)
+        pieces, end = [], 0
+        for match in _INSERTION.finditer(self.template):
+            before = self.template[end : match.start()]
+            named = {name: _PLACEHOLDER.sub(fill, text) for name, text in match.groupdict(default="").items()}
+            pieces += [
+                TemplatePiece(_PLACEHOLDER.sub(fill, before)),
+                TemplatePiece(_PLACEHOLDER.sub(fill, match[0]), **named),
+            ]
+            end = match.end()
+        pieces.append(TemplatePiece(_PLACEHOLDER.sub(fill, self.template[end:])))
+        if not places and arguments.strip():
+            pieces.append(TemplatePiece(f"\n\n{arguments}"))
+        return pieces
 
 
 def discover_commands(

@@ -29,11 +29,7 @@ from hudkit.agent import compacting, events, message_history, trimming, user_inp
 from hudkit.agent.answer_types import WrongAnswer, wrong_answer_text
 from hudkit.agent.file_undo import note_final_content
 from hudkit.agent.hooks import (
-    PermissionAsk,
-    PermissionStatus,
     PluginFault,
-    ShellEnv,
-    ShellVariables,
     ToolArguments,
     ToolExecuteAfter,
     ToolExecuteBefore,
@@ -540,10 +536,7 @@ async def _ask_permission(
     else:
         needs = (RequiredPermission("task", (arguments.agent,), f"a sub-agent: {visible(arguments.description)}"),)
 
-    async def decide(need: RequiredPermission) -> Literal["ask", "allow", "deny"]:
-        ask = PermissionAsk(run.id, call.tool, need.values, call.call_id, need.title)
-        return (await run.setup.hooks.run("permission_ask", ask, PermissionStatus())).status
-
+    decide = run.plugin_verdict(call.tool, call.call_id)
     answered = await run.permissions.check(
         call.tool, needs, session_id=run.id, call_id=call.call_id, arguments=raw_arguments, decide=decide
     )
@@ -576,11 +569,7 @@ async def _run_within_limits(
         model=run.model.name,
     )
     if call.tool == "bash":
-        # what a person looked at runs as it is
-        context.confined = run.setup.confine == "all" or (run.setup.confine == "rules" and not answered)
-        # asked per call: a plugin may hand out a fresh token each time
-        env = ShellEnv(str(run.setup.workspace.cwd), run.id, call.call_id)
-        context.environment = (await hooks.run("shell_env", env, ShellVariables(dict(context.environment)))).env
+        await run.set_shell(context, answered=answered)
     # above every tool's own limit: the last resort
     async with asyncio.timeout(rules.tool_seconds):
         return await run_tool(tool, arguments, context)

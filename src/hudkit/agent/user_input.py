@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import mimetypes
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -13,17 +14,22 @@ from hudkit.agent import message_history
 from hudkit.agent.agent_definitions import PLAN_MODE, PLAN_MODE_ENDED, AgentDefinition
 from hudkit.agent.events import PromptAccepted
 from hudkit.agent.file_text import decode_text
-from hudkit.agent.hooks import ChatPart, ModelCallContext, NewMessage
+from hudkit.agent.hooks import ChatPart, CommandExecuteBefore, ModelCallContext, NewMessage
 from hudkit.agent.permissions import DEFAULT_RULES, restrictive_rules
 from hudkit.agent.records import Attachment, StoredMessage, StoredPart, StoredText
 from hudkit.agent.request_builder import from_chat_parts
 from hudkit.agent.run_context import RunContext, SteeringText, joined_text
 from hudkit.agent.slash_commands import SlashCommand
+from hudkit.agent.tools import RequiredPermission, Tool, grant_permitted, run_tool
 from hudkit.agent.workspace import quote
-from hudkit.errors import HudkitError, SessionError, StoreError, ToolError
+from hudkit.errors import HudkitError, SessionError, StoreError, ToolError, ToolRefused
+from hudkit.tokens.model_facts import media_of
 
 _MAX_ATTACHED = 5 * 1024 * 1024
 """Bytes of a file that is attached to a prompt."""
+
+_MAX_NAMED = 100_000
+"""Bytes of a file that a command's template names; a longer one stays a name, and the agent reads what it needs."""
 
 _TITLE_LENGTH = 60
 """Characters of the first prompt that are a session's title."""
@@ -37,19 +43,89 @@ async def store_prompt(
     Raises `SessionError` for an empty one, `ToolError` for a file.
     """
     attached = [_read_attachment(run, file) for file in files]
-    # hooks see names and types, not bytes: the bytes are put back behind them by the part's id
     stored = {part.id: part for part in attached if isinstance(part, Attachment)}
     beside = (*beside, *mode_words(run))
     parts = [ChatPart("text", words, run.new_id("prt"), synthetic=True) for words in beside]
     parts += [ChatPart("text", text)] if text else []
-    for part in attached:
-        if isinstance(part, Attachment):
-            parts.append(ChatPart("file", id=part.id, media_type=part.media_type, meta={"path": part.path}))
-        else:
-            parts.append(ChatPart("text", part.text, part.id, synthetic=True))
+    parts += map(_file_part, attached)
     hook_input = ModelCallContext(run.id, run.agent.name, run.model.name)
     hooked = await run.setup.hooks.run("chat_message", hook_input, NewMessage(parts))
     return store_user_parts(run, hooked.parts, stored)
+
+
+async def store_command(run: RunContext, command: SlashCommand, arguments: str) -> StoredMessage:
+    """Store the prompt of a command as plugins left it, and return the message.
+
+    Commands of the shell that its template has are run, and their output stands in their place; files that it names
+    with `@` stand behind it. Both by the permissions of the session, as for calls of `bash` and `read`. Raises
+    `ToolRefused`: then nothing is stored.
+    """
+    texts: list[str] = []
+    files: list[Attachment | StoredText] = []
+    for piece in command.pieces(arguments):
+        texts.append(await _shell_output(run, piece.shell) if piece.shell else piece.text)
+        if piece.file and (file := await _named_file(run, piece.file)) is not None:
+            files.append(file)
+    parts = [ChatPart("text", "".join(texts)), *map(_file_part, files)]
+    stored = {file.id: file for file in files if isinstance(file, Attachment)}
+    hook_input = CommandExecuteBefore(run.id, command.name, arguments)
+    hooked = await run.setup.hooks.run("command_execute_before", hook_input, NewMessage(parts))
+    return store_user_parts(run, hooked.parts, stored)
+
+
+async def _shell_output(run: RunContext, command: str) -> str:
+    """Return what a command of a template prints, or why it failed. Raises `ToolRefused`."""
+    tool = run.tools.get("bash")
+    if not isinstance(tool, Tool):
+        raise ToolRefused(
+            f"{quote(command)} is not run: the agent {run.agent.name} has no bash", hint="Switch the agent"
+        )
+    call_id = run.new_id("command")
+    context = replace(run.tool_context, call_id=call_id, model=run.model.name)
+    values = {"command": command}
+    parsed = tool.parse(values)
+    needs = tool.needs(parsed, context)
+    decide = run.plugin_verdict("bash", call_id)
+    answered = await run.permissions.check(
+        "bash", needs, session_id=run.id, call_id=call_id, arguments=values, decide=decide
+    )
+    grant_permitted(needs, context.workspace)
+    await run.set_shell(context, answered=answered)
+    try:
+        async with asyncio.timeout(run.settings.tool_seconds):
+            return (await run_tool(tool, parsed, context)).text
+    except ToolError as error:
+        return f"[{error}]"
+    except TimeoutError:
+        return f"[{quote(command)} took longer than it may]"
+
+
+async def _named_file(run: RunContext, path: str) -> Attachment | StoredText | None:
+    """Return a file of the project that a template names; `None` where it is only text. Raises `ToolRefused`."""
+    workspace = run.setup.workspace
+    try:
+        target = workspace.resolve(path, writing=False)
+        if not target.inside or not target.real.is_file() or target.real.stat().st_size > _MAX_NAMED:
+            return None
+    except (ToolError, OSError, ValueError):
+        return None
+    need = RequiredPermission("read", (target.display,), f"read {target.display}")
+    await run.permissions.check("read", (need,), session_id=run.id, decide=run.plugin_verdict("read"))
+    try:
+        file = _read_attachment(run, Attachment("", target.display))
+    except (ToolError, OSError):
+        return None
+    if isinstance(file, StoredText):
+        return file
+    kind = "pdf" if file.media_type == "application/pdf" else file.media_type.partition("/")[0]
+    return file if kind in media_of(run.model.name) else None
+
+
+def _file_part(part: Attachment | StoredText) -> ChatPart:
+    """Return a file that goes with a prompt as hooks see it: its bytes are put back behind them by its id."""
+    if isinstance(part, Attachment):
+        return ChatPart("file", id=part.id, media_type=part.media_type, meta={"path": part.path})
+    return ChatPart("text", part.text, part.id, synthetic=True)
 
 
 def mode_words(run: RunContext) -> tuple[str, ...]:
