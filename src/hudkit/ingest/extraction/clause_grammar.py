@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -311,6 +312,7 @@ class Reading(msgspec.Struct, frozen=True):
     is_order: bool
 
 
+@lru_cache(maxsize=1_024)  # a sentence is asked for by each reader of a message
 def read_sentence(text: str) -> Reading:
     """Return how much a sentence reads like one that is said for more than the moment, and as what."""
     names = frozenset(features(text))

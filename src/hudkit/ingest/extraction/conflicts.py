@@ -175,7 +175,7 @@ def is_parallel(first: str, second: str) -> bool:
     "A dataclass for orders instead of a dict" and "a dataclass for users instead of a dict" differ in what they are about;
     "NATS instead of Kafka" and "Redis instead of Kafka" in what is chosen, and those are not parallel.
     """
-    ours, theirs = _WORD.findall(first.casefold()), _WORD.findall(second.casefold())
+    ours, theirs = _words_of(first), _words_of(second)
     length = min(len(ours), len(theirs))
     different = [place for place in range(length) if ours[place] != theirs[place]]
     if length < _MIN_PARALLEL or len(different) != 1 or not different[0]:
@@ -186,6 +186,13 @@ def is_parallel(first: str, second: str) -> bool:
 
 
 _WORD = re.compile(r"[\w'’]+")
+
+
+@lru_cache(maxsize=4_096)  # what stands is compared with every message
+def _words_of(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
 _MIN_PARALLEL = 6
 """Words that both must have: fewer say too little alike."""
 _CONTRASTS = frozenset({"instead", "rather", "not", "too"})

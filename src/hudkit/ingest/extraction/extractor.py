@@ -38,7 +38,7 @@ from hudkit.ingest.extraction.decisions import (
     find_decisions,
 )
 from hudkit.ingest.extraction.dialogue import Answer, Offer, find_answer, find_offer
-from hudkit.ingest.extraction.hedging import is_question, is_supposition
+from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition
 from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules, find_rules
 from hudkit.ingest.extraction.lasting import insists, own_sentences, read_lasting, with_referent, without_lead
 from hudkit.ingest.extraction.lexicon import rivals_in, with_rival
@@ -55,6 +55,7 @@ from hudkit.ingest.extraction.reversals import (
     withdrawn_by,
 )
 from hudkit.ingest.extraction.stated_facts import find_facts
+from hudkit.ingest.extraction.topic_endings import how_over, read_turn
 from hudkit.ingest.extraction.values import find_values, with_value
 
 _MAX_STATEMENTS = 12
@@ -81,6 +82,12 @@ _FRAGMENT = re.compile(r"(?i)(?:no|not|max|only|without|at most|at least) [^,;]*
 
 _MIN_BESIDE = 6
 """Characters that a sentence has beside a fragment of it."""
+
+OVER = 0
+"""Hundredths of a logit from which on a statement is more likely over than not."""
+
+_MAX_TURNING = 500
+"""Characters of a message's own sentences that may end something by its topic: a longer one tells of much."""
 
 _INSTEAD = re.compile(r"^(?:please )?(?:use|take|do|write|say) [^,;]+ instead\W*$")
 """The other half of a rule: "no names; use roles instead"."""
@@ -197,6 +204,7 @@ def _of_user(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tupl
     for index, sentence in enumerate(sentences):
         if index not in step.used and not step.has_ended(sentence) and not step.is_rule(sentence):
             step.doubt(sentence, step.others)
+    step.hear_topics()
     return step.result(Offer())
 
 
@@ -297,7 +305,7 @@ class _Extraction:
 
     def hear_rules(self) -> None:
         """Add the rules that stand not yet."""
-        left = tuple(sentence for _, sentence in self._unread())
+        left = tuple(sentence for _, sentence in self._unread() if not _is_of_the_moment(sentence))
         self._stated = tuple(self._whole(find_rules(left)))
         standing_rules = [rule for rule in self.standing.rules if rule not in self._withdrawn]
         self._rules = _new_rules(self._stated, [*standing_rules, *self.standing.preferences])
@@ -306,7 +314,7 @@ class _Extraction:
         """Yield the rules that are believed, a fragment of a sentence ("no tables") as that whole sentence."""
         whole: set[str] = set()
         for rule in rules:
-            if rule.sentence in whole or self._is_of_the_moment(rule.sentence):
+            if rule.sentence in whole:
                 continue
             is_fragment = (
                 _FRAGMENT.fullmatch(rule.text) is not None and len(rule.sentence) - len(rule.text) > _MIN_BESIDE
@@ -319,13 +327,6 @@ class _Extraction:
                     yield msgspec.structs.replace(rule, text=without_lead(rule.sentence), reason="")
                 continue
             yield rule
-
-    def _is_of_the_moment(self, line: str) -> bool:
-        """Whether a sentence of the user's reads by its grammar as if nothing in it were said for more than the moment."""
-        sentence = next((each for each in self.sentences if _line(each) == line), None)
-        if sentence is None or sentence.bullet or sentence.lead or ":" in sentence.bare:
-            return False
-        return read_sentence(sentence.bare).weight < _MOMENTARY
 
     def decide(self, sentences: tuple[Sentence, ...], *, by_agent: bool = False) -> None:
         """Add the decisions that these sentences announce."""
@@ -638,6 +639,50 @@ class _Extraction:
             nearest = max(shared, key=lambda statement: len(message & about(statement.text)))
             self._end(nearest, turns[0], doubt=True)
 
+    def hear_topics(self) -> None:
+        """Mark what a message may end by its topic and its words of turning, where nothing named it."""
+        own = [
+            _line(sentence)
+            for sentence in self.sentences
+            if not (is_question(sentence) or is_supposition(sentence.bare) or is_report(sentence.bare))
+        ]
+        if not own or sum(map(len, own)) > _MAX_TURNING:
+            return
+        ended = {(ended.section, ended.text) for ended in self._ended} | {
+            ("constraints", text) for text in self._withdrawn
+        }
+        standing = [
+            statement for statement in self._standing_now() if (statement.section, statement.text) not in ended
+        ]
+        if not standing:
+            return
+        stated = [
+            *(rule.text for rule in self._rules),
+            *(heard.text for heard in (*self._preferences, *self._facts)),
+            *(decision.summary for decision in self._decisions),
+        ]
+        turn = read_turn(own, stated, ended=bool(ended) or any(decision.replaces for decision in self._decisions))
+        if not turn.cues and not stated:
+            return
+        weighed = [
+            (
+                how_over(
+                    turn,
+                    statement,
+                    latest=(statement.section, statement.text) in self.standing.latest,
+                    age=self.standing.age,
+                    alone=len(standing) == 1,
+                ),
+                place,
+                statement,
+            )
+            for place, statement in enumerate(standing)
+        ]
+        weight, _, statement = max(weighed, key=lambda row: row[:2])
+        if weight >= OVER:
+            sentence = next((each for each in self.sentences if _line(each) in own), self.sentences[0])
+            self._end(statement, sentence, doubt=True)
+
     def _states(self) -> bool:
         """Whether the message states something of its own."""
         return bool(self._decisions or self._stated or self._preferences or self._facts)
@@ -826,6 +871,13 @@ def _without_label(sentence: Sentence) -> Sentence:
         return sentence
     end = label.end()
     return msgspec.structs.replace(sentence, text=sentence.text[end:], bare=sentence.bare[end:])
+
+
+def _is_of_the_moment(sentence: Sentence) -> bool:
+    """Whether a sentence reads by its grammar as if nothing in it were said for more than the moment."""
+    if sentence.bullet or sentence.lead or ":" in sentence.bare:
+        return False
+    return read_sentence(sentence.bare).weight < _MOMENTARY
 
 
 def _line(sentence: Sentence) -> str:
