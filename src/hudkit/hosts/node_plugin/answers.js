@@ -32,7 +32,8 @@ async function refresh(one, messages, transcript, model, until) {
 async function answerTool(one, router, args) {
   const question = { ...one.identity, router, arguments: args ?? {} };
   try {
-    const answer = await askPatiently("/v1/tool", question, isSilent() ? SILENT_TOOL_MS : PATIENT_MS);
+    const ms = isSilent() ? SILENT_TOOL_MS : PATIENT_MS;
+    const answer = await askPatiently("/v1/tool", question, ms, router === "memory");
     one.learnWhole(answer);
     const { text } = answer;
     return typeof text === "string" ? withMissing(text) : "hudkit: an answer without text; look before you call again.";

@@ -25,11 +25,11 @@ let missed = 0; // questions in a row that nobody answered in time
 let greeting = false; // whether somebody waits for the answer to a greeting
 
 /** Why there is no answer. `sent` is false where the daemon cannot have seen the question; `late` is true where it may
- *  still answer; `certain` where it was not carried out. */
+ *  still answer; `certain` where it was not carried out; `lost` where the connection broke. */
 class NoAnswer extends Error {
   constructor(reason, sent = true, late = false, certain = !sent) {
     super(reason);
-    Object.assign(this, { sent, late, certain });
+    Object.assign(this, { sent, late, certain, lost: false });
   }
 }
 
@@ -88,14 +88,16 @@ async function ask(path, body, ms = DEADLINE_MS) {
   }
 }
 
-/** As `ask`, for what is worth waiting for: where a daemon is just starting, it is asked again until `ms` are over. */
-async function askPatiently(path, body, ms) {
+/** As `ask`, for what is worth waiting for: where a daemon is just starting, it is asked again until `ms` are over. What
+ *  only `reads` is asked once more where the connection broke, as when the daemon is killed. */
+async function askPatiently(path, body, ms, reads = false) {
   const until = performance.now() + ms;
-  for (;;) {
+  for (let asked = 1; ; asked += 1) {
     try {
       return await ask(path, body, until - performance.now());
     } catch (error) {
-      if (error.sent || !isComing() || until - performance.now() < STARTING_MS) throw error;
+      const isWorthIt = error.sent ? error.lost && reads && asked === 1 : isComing();
+      if (!isWorthIt || until - performance.now() < STARTING_MS) throw error;
       await sleep(STARTING_MS);
     }
   }
@@ -165,7 +167,8 @@ async function exchange(path, body, ms) {
     return understood(await within(work, left()));
   } catch (error) {
     if (error instanceof NoAnswer) throw error;
-    throw new NoAnswer("it cannot be reached", !/ENOENT|REFUSED|FailedToOpenSocket/i.test(`${error.code} ${error}`));
+    const isSent = !/ENOENT|REFUSED|FailedToOpenSocket/i.test(`${error.code} ${error}`);
+    throw Object.assign(new NoAnswer("it cannot be reached", isSent), { lost: isSent });
   } finally {
     gone.abort();
   }

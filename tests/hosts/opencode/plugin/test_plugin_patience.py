@@ -242,6 +242,28 @@ def test_a_daemon_that_refuses_a_call_has_recorded_nothing(daemon: WireServer, d
     assert "start OpenCode again" in toast
 
 
+@pytest.mark.parametrize("broken", [1, 2])
+def test_what_a_killed_daemon_leaves_without_an_answer_is_asked_once_more_where_it_only_reads(
+    broken: int, daemon: WireServer, drive: Drive
+) -> None:
+    asked = {"hud": 0, "memory": 0}
+
+    def hangs_up_at_first(path: str, body: bytes) -> Answer:
+        if path != "/v1/tool":
+            return Answer(b"{}")
+        router = json.loads(body)["router"]
+        asked[router] += 1
+        if asked[router] <= broken:
+            raise ConnectionAbortedError
+        return Answer(ToolReply("It was said in March.", True))
+
+    daemon.answers = hangs_up_at_first
+    search = {"tool": "memory", "input": {"args": {"operation": "search"}, "at": {"sessionID": SESSION}}}
+    read, wrote = (step["text"] for step in drive(search, HUD).results[1:])
+    assert asked == {"hud": 1, "memory": 2}
+    assert "not certain" in wrote and (read == "It was said in March.") is (broken == 1)
+
+
 def test_why_no_daemon_starts_is_in_the_answer_of_a_tool_and_on_the_screen(place: Path, drive: Drive) -> None:
     failing = place / "python"
     failing.write_text(f"#!/bin/sh\necho 'the log is damaged' > {place}/d.sock.failed\nexit 2\n")
