@@ -670,7 +670,8 @@ def test_the_newest_conversation_is_the_one_that_was_called_last_where_the_clock
     other = ConversationBook(tmp_path / "gateway.db")
     assert [each.session for each in other.all()] == [first.session]
     fork = own.find(CallSigns(["a", "c"], list, 0))
-    own.remember(fork, ["a", "c"], 1_000)
+    known = [*own.remember(first, ["a", "b"], 1_000), *own.remember(fork, ["a", "c"], 1_000)]
+    assert len(set(known)) == 3, "what a fork adds has times that its source has not"
     later = ConversationBook(tmp_path / "gateway.db")
     for book in (own, other, later):
         assert [each.session for each in book.all()] == [first.session, fork.session]

@@ -66,7 +66,8 @@ class Conversation(msgspec.Struct):
     """A conversation of a client: its session, the keys of its last call's messages, and when each was first seen.
 
     `updated` orders conversations by their last calls: it is the time of that, or, where the clock went back, one
-    more than that of the call before it.
+    more than that of the call before it. What a fork adds is dated behind `forked_at`, the last message of its
+    source: else, where the clock went back, it would have the times of what it does not share.
     """
 
     session: str
@@ -76,6 +77,7 @@ class Conversation(msgspec.Struct):
     hint: str = ""
     hud: bool = True
     updated: int = 0
+    forked_at: int = 0
 
 
 class CallSigns(NamedTuple):
@@ -200,7 +202,8 @@ class ConversationBook:
             # A prompt alone is said in many conversations: only an answer makes two of them the same one.
             if source is not None and shared > signs.prompts:
                 began = (list(keys[:shared]), source.times[:shared])
-                fork = Conversation(uuid4().hex, *began, "", signs.hint, source.hud)
+                latest = max(source.times)
+                fork = Conversation(uuid4().hex, *began, "", signs.hint, source.hud, forked_at=latest)
                 self._copy_rounds(source.session, fork.session)
                 return fork
             parent = self._asked.get(signs.prompt, "")
@@ -214,7 +217,7 @@ class ConversationBook:
         """
         with self._lock:
             seen_at = dict(zip(conversation.keys, conversation.times, strict=True))
-            latest = max(seen_at.values(), default=0)
+            latest = max((conversation.forked_at, *seen_at.values()))
             times = []
             for key in keys:
                 if key not in seen_at:
