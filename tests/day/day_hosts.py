@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -407,10 +408,19 @@ def _openai_agents() -> HostConformance:
 
 
 def _google_adk() -> HostConformance:
+    set_time_provider = _suite("google.adk.platform.time", "set_time_provider")
+
     class GoogleAdkDay(DayHost, _suite("adk_host", "AdkHost")):  # type: ignore[misc]
         title = "Google ADK"
         page = "google-adk.md"
+        orders_by_clock = True  # its sessions give their events in the order of their times
         missing: ClassVar[Mapping[str, str]] = {**_NO_DAEMON, "compact": "The agent cannot ask for a compaction"}
+
+        @contextmanager
+        def open(self, place: HostWorkspace, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Any]:
+            set_time_provider(lambda: time.time())  # ADK took the function before a day could change its clock
+            with super().open(place, session, hud=hud, resume=resume) as talk:
+                yield talk
 
     return GoogleAdkDay()
 
