@@ -97,12 +97,11 @@ class _NewsSoFar(msgspec.Struct):
 
 
 class _ChangedMemory(msgspec.Struct):
-    """What of a memory is otherwise than in the base, its tokens as a part, and how it is written in the present."""
+    """What of a memory is otherwise than in the base, how it is written in the present, and the tokens of that."""
 
     plain: dict[str, Any]
-    tokens: int
     piece: str
-    piece_tokens: int
+    tokens: int
 
 
 class _Composed(msgspec.Struct):
@@ -393,9 +392,9 @@ def _changed_memory(facts: BeatFacts, base: HudBase) -> _ChangedMemory:
     def make() -> _ChangedMemory:
         before = hud_fields.knowledge_fields(base.knowledge, base.weights)
         changes = hud_fields.knowledge_changes(before, hud_fields.knowledge_fields(agent.knowledge, agent.weights))
-        piece = notation.present_pieces.member("changed", changes) if notation.present_pieces else ""
-        tokens = renderer.sum(notation.part("changed", changes)) if changes else 0
-        return _ChangedMemory(changes, tokens, piece, renderer.sum(piece))
+        pieces = notation.present_pieces
+        piece = pieces.member("changed", changes) if pieces else notation.part("changed", changes)
+        return _ChangedMemory(changes, piece, renderer.sum(piece))
 
     # Weights change with the memory that they are of, and a memory that changes is another object.
     return renderer.while_same(("changed", notation.name, agent.id), agent.knowledge, make, base)
@@ -420,7 +419,7 @@ def _write_present(
         elif name == "changed":
             changed = _changed_memory(facts, base)
             texts.append(changed.piece)
-            tokens += changed.piece_tokens
+            tokens += changed.tokens
         elif name != "rooms":
             piece = pieces.member(name, value)
             texts.append(piece)
