@@ -39,7 +39,7 @@ async def test_the_log_is_asked_thrice_for_a_model_call_and_written_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: Counter[str] = Counter()
-    for name in ("last_seq", "read", "append"):
+    for name in ("last_seq", "read", "append_together"):
         method = getattr(SqliteLog, name)
 
         def counted(self: SqliteLog, *args: Any, name: str = name, method: Any = method, **more: Any) -> Any:
@@ -59,7 +59,7 @@ async def test_the_log_is_asked_thrice_for_a_model_call_and_written_once(
     per_call = {name: (counts[1][name] - counts[0][name]) / 20 for name in counts[1] if name != "read"}
     assert counts[0].get("read", 0) == counts[1].get("read", 0), "what the session wrote itself is not read again"
     # before the frame whether anything was taken back, for the frame, and the project's own log
-    assert per_call == {"last_seq": 3, "append": 1}
+    assert per_call == {"last_seq": 3, "append_together": 1}
 
 
 async def test_the_work_for_a_call_hardly_grows_with_the_session(tmp_path: Path) -> None:
