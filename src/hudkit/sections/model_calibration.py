@@ -104,11 +104,15 @@ class TokenEstimate(msgspec.Struct, frozen=True):
 
 def estimate_tokens(calibration: ModelCalibration, amounts: Sequence[float]) -> TokenEstimate:
     """Return what a request of these amounts (one for each of `REQUEST_PARTS`) comes to."""
-    units = _units(amounts)
+    doubts = _with_growth(_matrix(calibration.doubts), calibration.amounts, amounts)
+    return _estimate(calibration, _units(amounts), doubts)
+
+
+def _estimate(calibration: ModelCalibration, units: list[float], doubts: list[list[float]]) -> TokenEstimate:
     factors = (min(_MAX_FACTOR, max(_MIN_FACTOR, factor)) for factor in calibration.factors)
     shares = tuple(unit * factor for unit, factor in zip(units, factors, strict=True))
     total = sum(shares)
-    spread = _spread(_with_growth(_matrix(calibration.doubts), calibration.amounts, amounts), units)
+    spread = _spread(doubts, units)
     return TokenEstimate(total, hypot(sqrt(max(spread, 0.0)), _noise(total)), shares)
 
 
@@ -117,12 +121,12 @@ def learn_from_report(calibration: ModelCalibration, amounts: Sequence[float], r
 
     A report that would lead to numbers that cannot be used changes nothing.
     """
-    expected = estimate_tokens(calibration, amounts)
+    units = _units(amounts)
+    doubts = _with_growth(_matrix(calibration.doubts), calibration.amounts, amounts)
+    expected = _estimate(calibration, units, doubts)
     if reported <= 0 or not expected.tokens:
         return calibration
     error = abs(reported - expected.tokens) / reported
-    units = _units(amounts)
-    doubts = _with_growth(_matrix(calibration.doubts), calibration.amounts, amounts)
     outlier = abs(reported - expected.tokens) > _OUTLIER_DEVIATIONS * expected.doubt
     if outlier and calibration.outliers:
         # Two in a row: the model is another one, and all that was learned is in doubt again.
