@@ -13,7 +13,7 @@ tabs. Let's go with Redis." takes that rule back, states `Always use tabs`, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import msgspec
@@ -40,7 +40,13 @@ from hudkit.ingest.extraction.decisions import (
 from hudkit.ingest.extraction.dialogue import Answer, Offer, find_answer, find_offer
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition
 from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules, find_rules
-from hudkit.ingest.extraction.lasting import insists, own_sentences, read_lasting, with_referent, without_lead
+from hudkit.ingest.extraction.lasting import (
+    insists,
+    own_sentences,
+    read_lasting,
+    whole_rules,
+    with_referent,
+)
 from hudkit.ingest.extraction.lexicon import rivals_in, with_rival
 from hudkit.ingest.extraction.preferences import find_preferences
 from hudkit.ingest.extraction.prose import Sentence, normalized_text, split_sentences, subject_stems
@@ -55,7 +61,7 @@ from hudkit.ingest.extraction.reversals import (
     withdrawn_by,
 )
 from hudkit.ingest.extraction.stated_facts import find_facts
-from hudkit.ingest.extraction.topic_endings import how_over, read_turn
+from hudkit.ingest.extraction.topic_endings import most_over, read_turn
 from hudkit.ingest.extraction.values import find_values, with_value
 
 _MAX_STATEMENTS = 12
@@ -76,15 +82,6 @@ _MOMENTARY = -270
 
 _BY_GRAMMAR = "lasting"
 """The form of what is kept by its grammar alone."""
-
-_FRAGMENT = re.compile(r"(?i)(?:no|not|max|only|without|at most|at least) [^,;]*")
-"""The part of a sentence that forbids something and has no verb: alone it says too little."""
-
-_MIN_BESIDE = 6
-"""Characters that a sentence has beside a fragment of it."""
-
-OVER = 0
-"""Hundredths of a logit from which on a statement is more likely over than not."""
 
 _MAX_TURNING = 500
 """Characters of a message's own sentences that may end something by its topic: a longer one tells of much."""
@@ -306,27 +303,9 @@ class _Extraction:
     def hear_rules(self) -> None:
         """Add the rules that stand not yet."""
         left = tuple(sentence for _, sentence in self._unread() if not _is_of_the_moment(sentence))
-        self._stated = tuple(self._whole(find_rules(left)))
+        self._stated = tuple(whole_rules(find_rules(left)))
         standing_rules = [rule for rule in self.standing.rules if rule not in self._withdrawn]
         self._rules = _new_rules(self._stated, [*standing_rules, *self.standing.preferences])
-
-    def _whole(self, rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
-        """Yield the rules that are believed, a fragment of a sentence ("no tables") as that whole sentence."""
-        whole: set[str] = set()
-        for rule in rules:
-            if rule.sentence in whole:
-                continue
-            is_fragment = (
-                _FRAGMENT.fullmatch(rule.text) is not None and len(rule.sentence) - len(rule.text) > _MIN_BESIDE
-            )
-            if is_fragment and len(rule.sentence) <= MAX_RULE and ":" not in rule.sentence:
-                if without_lead(rule.sentence) == rule.text:
-                    yield rule
-                elif read_sentence(rule.sentence).weight >= 0:
-                    whole.add(rule.sentence)
-                    yield msgspec.structs.replace(rule, text=without_lead(rule.sentence), reason="")
-                continue
-            yield rule
 
     def decide(self, sentences: tuple[Sentence, ...], *, by_agent: bool = False) -> None:
         """Add the decisions that these sentences announce."""
@@ -664,22 +643,8 @@ class _Extraction:
         turn = read_turn(own, stated, ended=bool(ended) or any(decision.replaces for decision in self._decisions))
         if not turn.cues and not stated:
             return
-        weighed = [
-            (
-                how_over(
-                    turn,
-                    statement,
-                    latest=(statement.section, statement.text) in self.standing.latest,
-                    age=self.standing.age,
-                    alone=len(standing) == 1,
-                ),
-                place,
-                statement,
-            )
-            for place, statement in enumerate(standing)
-        ]
-        weight, _, statement = max(weighed, key=lambda row: row[:2])
-        if weight >= OVER:
+        statement = most_over(turn, standing, self.standing.latest, self.standing.age)
+        if statement is not None:
             sentence = next((each for each in self.sentences if _line(each) in own), self.sentences[0])
             self._end(statement, sentence, doubt=True)
 

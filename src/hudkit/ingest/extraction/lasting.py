@@ -11,12 +11,13 @@ For example, of "Two things. Speakers get 25 minutes, and I mean 25. The project
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from hudkit.ingest.extraction.clause_grammar import read_sentence
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition
-from hudkit.ingest.extraction.imperatives import MAX_RULE, announces_rules
+from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules
 from hudkit.ingest.extraction.prose import Sentence
 
 _INSISTED = 150
@@ -143,3 +144,29 @@ _LEAD = re.compile(
 def without_lead(line: str) -> str:
     """Return a sentence without the words before it that say nothing of it, and without its end mark."""
     return _LEAD.sub("", line).rstrip(" .!;,")
+
+
+_FRAGMENT = re.compile(r"(?i)(?:no|not|max|only|without|at most|at least) [^,;]*")
+"""The part of a sentence that forbids something and has no verb: alone it says too little."""
+
+_MIN_BESIDE = 6
+"""Characters that a sentence has beside a fragment of it."""
+
+
+def whole_rules(rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
+    """Yield rules; of one that is a fragment of its sentence ("no tables") that sentence, where it is meant to last."""
+    whole: set[str] = set()
+    for rule in rules:
+        if rule.sentence in whole:
+            continue
+        is_fragment = _FRAGMENT.fullmatch(rule.text) and len(rule.sentence) - len(rule.text) > _MIN_BESIDE
+        if (
+            not is_fragment
+            or len(rule.sentence) > MAX_RULE
+            or ":" in rule.sentence
+            or without_lead(rule.sentence) == rule.text
+        ):
+            yield rule
+        elif read_sentence(rule.sentence).weight >= 0:
+            whole.add(rule.sentence)
+            yield msgspec.structs.replace(rule, text=without_lead(rule.sentence), reason="")

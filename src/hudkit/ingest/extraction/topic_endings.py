@@ -164,3 +164,19 @@ _FRESH = 3
 _NEVER = -1_000
 _TURNING = frozenset(_CUES) - {"then", "asks more", "holds on"}
 """The cues of which one is needed: the others only say how."""
+
+
+def most_over(
+    turn: TurnOfTopic, standing: Sequence[Statement], latest: Sequence[tuple[str, str]], age: int
+) -> Statement | None:
+    """Return the standing statement that a message most likely ends; `None` where it more likely ends none.
+
+    `latest` are section and text of what the user stated last, `age` messages ago.
+    """
+    best, nearest = 0, None
+    for statement in standing:
+        is_latest = (statement.section, statement.text) in latest
+        weight = how_over(turn, statement, latest=is_latest, age=age, alone=len(standing) == 1)
+        if weight >= best:
+            best, nearest = weight, statement
+    return nearest
