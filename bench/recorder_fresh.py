@@ -24,7 +24,7 @@ _KINDS = {"constraints": "constraint", "preferences": "preference", "decisions":
 _MISSED, _FALSE, _DEAD = 0.2, 0.05, 0.05
 
 
-class _Mark(msgspec.Struct, frozen=True):
+class Mark(msgspec.Struct, frozen=True):
     """What must be heard, or may be: kinds of which any will do, and words that the item must contain."""
 
     kinds: tuple[str, ...]
@@ -37,13 +37,13 @@ def run() -> list[Figure]:
     found, missed, false = judge_messages()
     standing, lost, dead, marked = judge_talks()
     share = len(false) / max(len(false) + len(found), 1)
-    over = sum(len(must_not) for *_, must_not in _talks())
+    over = sum(len(must_not) for *_, must_not in talks(_PLACE))
     note = f"{len(found)} of {len(found) + len(missed)} found, {len(false)} false"
-    talks = f"{standing} of {standing + len(lost)} stand; {marked} dead ones are marked as such"
+    stands = f"{standing} of {standing + len(lost)} stand; {marked} dead ones are marked as such"
     return [
         Figure("messages: missed", len(missed) / (len(found) + len(missed)), _MISSED, note),
         Figure("messages: false", share, _FALSE),
-        Figure("talks: what holds and is missed", len(lost) / (standing + len(lost)), None, talks),
+        Figure("talks: what holds and is missed", len(lost) / (standing + len(lost)), None, stands),
         Figure("talks: dead and stands", len(dead) / over, _DEAD, f"{len(dead)} of {over}"),
     ]
 
@@ -51,7 +51,7 @@ def run() -> list[Figure]:
 def judge_messages() -> tuple[list[str], list[str], list[str]]:
     """Return what was found, missed and wrongly heard of the single messages."""
     found, missed, false = [], [], []
-    for text, marks in _messages():
+    for text, marks in messages(_PLACE):
         left = list(marks)
         for kind, item in _live(_state([("user", text)])):
             mark = next((each for each in left if kind in each.kinds and each.words in item.casefold()), None)
@@ -77,8 +77,8 @@ def judge_talks() -> tuple[int, list[str], list[str], int]:
     """Return how many statements stand that hold, which do not, which are dead and stand, how many are marked."""
     standing, marked = 0, 0
     lost, dead = [], []
-    for name, messages, must, must_not in _talks():
-        state = _state(messages)
+    for name, said, must, must_not in talks(_PLACE):
+        state = _state(said)
         live = [item.casefold() for _, item in _live(state)]
         doubted = [item.casefold() for item in _doubted(state)]
         for words in must:
@@ -115,22 +115,24 @@ def _doubted(state: HudState) -> Iterator[str]:
         yield from (item.words for item in getattr(state, section, ()) if getattr(item, "doubt", ""))
 
 
-def _messages() -> Iterator[tuple[str, list[_Mark]]]:
-    for block in (_PLACE / "messages.md").read_text().split("\n\n")[2:]:
+def messages(place: Path) -> Iterator[tuple[str, list[Mark]]]:
+    """Yield each single message of a set with its marks."""
+    for block in (place / "messages.md").read_text().split("\n\n")[2:]:
         lines = block.strip().splitlines()
         text = "\n".join(line[2:] for line in lines if line.startswith("> "))
         marks = [_mark(line) for line in lines if line.startswith(("=>", "?>"))]
         yield text, marks
 
 
-def _mark(line: str) -> _Mark:
+def _mark(line: str) -> Mark:
     kinds, _, words = line[2:].partition(":")
-    return _Mark(tuple(kinds.strip().split("|")), words.strip().casefold(), line.startswith("=>"))
+    return Mark(tuple(kinds.strip().split("|")), words.strip().casefold(), line.startswith("=>"))
 
 
-def _talks() -> Iterator[tuple[str, list[tuple[str, str]], list[str], list[str]]]:
+def talks(place: Path) -> Iterator[tuple[str, list[tuple[str, str]], list[str], list[str]]]:
+    """Yield each talk of a set: name, messages with their roles, words that must stand, words that must not."""
     roles = {"U": "user", "A": "assistant"}
-    for chunk in re.split(r"(?m)^== ", (_PLACE / "talks.md").read_text())[1:]:
+    for chunk in re.split(r"(?m)^== ", (place / "talks.md").read_text())[1:]:
         name, *lines = chunk.strip().splitlines()
         messages = [(roles[line[0]], line[3:]) for line in lines if line[:3] in ("U: ", "A: ")]
         must = [line[3:].strip().casefold() for line in lines if line.startswith("=+")]

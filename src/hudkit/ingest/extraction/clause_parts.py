@@ -407,7 +407,7 @@ _WHOLE: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("permission", r"^only (?:when|if|after|once) [^,;]{3,90},? (?:may|can|should|must) \S"),
         (
             "order",
-            r"^(?!(?:i|we|it|he|she|they|that|this|there|you|what)\b)\S.{3,120}?,? (?:every (?:single )?time|each time|at all times|no matter what|whatever happens|at all costs|without exceptions?|from (?:now|here) on(?: out)?|going forward|in (?:the )?future|until further notice)$",
+            r"^(?!(?:i|we|it|he|she|they|that|this|there|you|what|my|his|her|their)\b)\S.{3,120}?,? (?:every (?:single )?time|each time|at all times|no matter what|whatever happens|at all costs|without exceptions?|from (?:now|here) on(?: out)?|going forward|in (?:the )?future|until further notice)$",
         ),
     )
 )

@@ -1,7 +1,7 @@
-"""How much each thing that `clause_grammar` finds in a sentence speaks for one that is said for more than the moment, in hundredths.
+"""How much each thing that a sentence or a message has speaks for what is asked of it, in hundredths of a logit.
 
-Learned from labelled sentences by a logistic regression: `python -m bench.recorder_weights` writes this module anew.
-Do not edit it by hand.
+Learned by a logistic regression (decision 41); `python -m bench.recorder_weights --write` learns the first table anew. Not
+to be edited by hand.
 """
 
 # ruff: noqa: E501 (a table)

@@ -77,8 +77,8 @@ _LONG_MESSAGE = 1_500
 _RECENT_MESSAGES = 3
 """Messages back to which a reversal that names nothing can reach."""
 
-_MOMENTARY = -270
-"""Hundredths of a logit below which a sentence that fits a table is not believed: one of fifteen such is meant to last."""
+_MOMENTARY = -220
+"""Hundredths of a logit below which a sentence that fits a table is not believed: one of ten such is meant to last."""
 
 _BY_GRAMMAR = "lasting"
 """The form of what is kept by its grammar alone."""
@@ -302,7 +302,9 @@ class _Extraction:
 
     def hear_rules(self) -> None:
         """Add the rules that stand not yet."""
-        left = tuple(sentence for _, sentence in self._unread() if not _is_of_the_moment(sentence))
+        left = tuple(
+            sentence for _, sentence in self._unread() if not (_is_of_the_moment(sentence) or insists(sentence))
+        )
         self._stated = tuple(whole_rules(find_rules(left)))
         standing_rules = [rule for rule in self.standing.rules if rule not in self._withdrawn]
         self._rules = _new_rules(self._stated, [*standing_rules, *self.standing.preferences])

@@ -61,7 +61,7 @@ ORDERS: tuple[str, ...] = (
     r"do(?:n't| not) you dare\b",
     r"(?:please|pls|plz|kindly) (?:do )?not (?:by|in|on|to|with|the|a)\b",
     r"(?:always|without fail,?) (?!(?:the|a|an|been|so|nice|good|like|had|was|were|happy|glad|here|fun|welcome|interesting|funny|liked|wanted|thought|got|has|is|are|there|works?|fails?|some\w*)\b)(?!\w+ed\b(?!\W))[a-z]",
-    r"(?:must not|mustn't|must never|must always|must(?! (?:be (?:a|an|the|some\w*|because|why|due|that)|have|say|admit|confess)\b| be (?!\w+(?:ed|en)$)\w+$))\b",
+    r"(?:must not|mustn't|must never|must always|must(?! (?:be (?:a|an|the|some\w*|because|why|due|that|(?:so |very |really )?(?:nice|great|good|fun|lovely|hard|tough|awful|terrible|boring|exciting|annoying|funny|weird|sad))|have|say|admit|confess)\b| be (?!\w+(?:ed|en)$)\w+$))\b",
     rf"(?:no|zero|0) (?:more |new |other |further )?(?!(?:{_NOT_MISSING})\b)[\w.'`·()*#@$&/<>=+-]+(?: [\w.'`·()/:*#@$&<>=+-]+){{0,14}}$",
     rf"no (?!(?:{_NOT_MISSING})\b)[\w.'`·()-]+(?: [\w.'`·()/-]+){{0,5}}, ",
     r"avoid (?!that\b|this\b|it\b)\S",

@@ -3,7 +3,7 @@
 `reversals` knows wordings that end something. What is left is weighed here, for each standing statement: which words of turning the message has (of
 ending, of dropping, of allowing, of a new state …), how many telling words it shares with the statement, whether it gives another value,
 or states something new, whether the statement is the last one that the user made, and how long ago. Where that is enough, the
-statement is marked as one that may be over. The weights are learned from short talks (`python -m bench.recorder_weights`, decision 41).
+statement is marked as one that may be over. The weights are learned from short talks (decision 41).
 
 For example, after "The contact at the printers is Mr Abendroth." the message "Abendroth retired. New one is Ms Kilic." has a word of
 ending, one of a new state, and a telling word of the statement, which is the last one that was made.

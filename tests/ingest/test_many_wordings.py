@@ -1,0 +1,124 @@
+"""Wordings of many people that no table has: what is meant to last, what is not, and what a later message may end."""
+
+from __future__ import annotations
+
+import pytest
+
+from hudkit.ingest.extraction import Extracted, KnownStatements, extract
+
+
+def heard(message: str) -> Extracted:
+    return extract(message, KnownStatements())[0]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "window seats only pls when u book flights",
+        "we fly economy, company rule",
+        "The visa takes ten working days, so count backwards from that",
+        "With children in the room no strobe lights",
+        "The ledger closes on the third working day of each month",
+        "groceries under 120 a week",
+        "the emergency fund isn't to be touched",
+        "monthly figures, quarterly ones are useless for us",
+        "spell it grey not gray",
+        "Cite the original, not the review",
+        "significance level is .01 in this lab",
+        "Support hours are 9 to 5 Lisbon time",
+        "tickets older than 14 days without answer get closed",
+        "if in the text is a name you write it in capitals",
+        "In this team nobody works on weekends",
+        "feature flags default to off",
+        "main is protected, everything via PR",
+        "our vendor of choice is Hetzner",
+        "after the meeting it's clear we take the bigger hall",
+        "we water in the evening in summer",
+        "Lights in the kids' room warm white, please",
+    ],
+)
+def test_what_is_meant_to_last_is_heard_by_its_grammar_as_a_whole(message: str) -> None:
+    said = heard(message)
+    texts = [
+        *(rule.text for rule in said.rules),
+        *(item.text for item in (*said.preferences, *said.facts)),
+        *(decision.summary for decision in said.decisions),
+    ]
+    assert len(texts) == 1 and len(texts[0].split()) >= len(message.split()) - 4
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "just use the other file for this one",
+        "I only need the return ticket",
+        "Make a chart of the last six months",
+        "The demo went well, they only asked about the price",
+        "no idea where the 12 euros come from",
+        "he never files his receipts",
+        "book me the 9:40 to Leeds",
+        "Write a poem about a strict librarian who never allows whispering",
+        "the sensor is broken again",
+        "She's furious because it took nine days",
+        "we could meet at nine, but no pressure",
+        "Our competitor never charges for shipping, crazy",
+        "we had to wait two hours at the gate, no food, no water",
+        "Summarise the text below. Members must pay within 14 days. Guests are not allowed in the pool.",
+        "Proofread this sentence: No visitors after 8 pm.",
+        "I quote my father: never trust a man in white shoes",
+    ],
+)
+def test_what_is_said_for_the_moment_or_by_others_is_nothing(message: str) -> None:
+    assert not heard(message)
+
+
+def test_what_insists_on_a_sentence_counts_for_it_and_is_no_item() -> None:
+    said = heard("Speakers get 25 minutes. Keep that in mind for anything you schedule.")
+    assert len([*said.rules, *said.facts]) == 1 and "25 minutes" in str(said)
+
+
+def doubted(first: str, then: str) -> bool:
+    """Whether a message takes back or marks what the message before stated."""
+    standing = extract(first, KnownStatements())[1]
+    assert standing.statements()
+    said = extract(then, standing)[0]
+    return bool(said.ended or said.withdrawn or any(decision.replaces for decision in said.decisions))
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("We fly with Lufthansa on this trip.", "Lufthansa is on strike that week. KLM instead."),
+        (
+            "Don't book anything before I have talked to Ines.",
+            "Talked to Ines, she's happy with the dates. Book away.",
+        ),
+        ("always ask me before paying anything", "you can pay small stuff under 30 without me, it's getting tedious"),
+        ("Book everything under cost centre 4711.", "4711 was closed last month, use 4800"),
+        ("no swearing in the dialogues", "The publisher said swearing is fine for this age group."),
+        ("Please leave the prologue as it is.", "the prologue can go, nobody reads prologues"),
+        ("no nuts in any recipe", "Turns out Timo outgrew the allergy, doctor confirmed it."),
+        ("Never touch the legacy folder.", "legacy/ is yours now, the old team handed it over"),
+        ("use pnpm for everything", "we went back to npm after the pnpm mess"),
+    ],
+)
+def test_what_a_later_message_turns_from_may_be_over(first: str, then: str) -> None:
+    assert doubted(first, then)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("Refunds need Deborah's ok.", "Deborah said yes to this refund"),
+        ("Every PR needs two approvals.", "PR 88 has its two approvals now, merge it"),
+        ("All amounts in euro, always.", "the amount in row 3 is wrong, should be 30"),
+        ("We deploy on Tuesdays only.", "The deploy is done, it took two hours"),
+        ("Never use semicolons.", "fine, but the second sentence is missing a verb"),
+        ("The plumber is Mr Eckert.", "Eckert comes tomorrow at nine, remind me"),
+        ("No new endpoints in v1.", "Add the endpoint for returns to v2."),
+        ("Only answer in English.", "Translate the mail into French, then we're done."),
+        ("I prefer quarterly figures.", "The figures for Q2 look wrong, check them again"),
+    ],
+)
+def test_work_on_the_same_thing_ends_nothing(first: str, then: str) -> None:
+    assert not doubted(first, then)
