@@ -99,7 +99,8 @@ def _of_beam() -> Iterator[Row]:
             if role != "user":
                 continue
             said = extract(text, KnownStatements())[0]
-            lines = {each.sentence for each in (*said.rules, *said.decisions, *said.preferences, *said.facts)}
+            heard = [*(rule.sentence for rule in said.rules), *(decision.sentence for decision in said.decisions)]
+            lines = {*heard, *(item.sentence for item in (*said.preferences, *said.facts))}
             for sentence in split_sentences(text):
                 if " ".join(sentence.text.split()) not in lines:
                     yield Row("beam", tuple(features(sentence.bare)), 0)
