@@ -77,8 +77,8 @@ _LONG_MESSAGE = 1_500
 _RECENT_MESSAGES = 3
 """Messages back to which a reversal that names nothing can reach."""
 
-_MOMENTARY = -220
-"""Hundredths of a logit below which a sentence that fits a table is not believed: one of ten such is meant to last."""
+_MOMENTARY = -300
+"""Hundredths of a logit below which a sentence that fits a table is not believed: one of twenty such is meant to last."""
 
 _BY_GRAMMAR = "lasting"
 """The form of what is kept by its grammar alone."""

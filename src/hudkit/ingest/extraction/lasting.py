@@ -48,6 +48,19 @@ _REASSURES = re.compile(
 )
 """How somebody reassures or goes on: that asks for nothing."""
 
+_PLAIN_REQUEST = re.compile(r"(?i)\b(?:could|can|would|will) (?:you|we) (?:(?:please|kindly|also|maybe|just),? )*$")
+"""The frame of a request that mostly asks for work."""
+
+_FOR_EVER = re.compile(
+    r"(?i)\b(?:always|never|not|don['’]t|only|when(?:ever)?|(?:every|each) time|from (?:now|here)|in (?:the )?future|going forward|avoid|refrain|stop|keep|leave|without|before|after) "
+)
+"""Words by which such a request asks for more."""
+
+_POINTS_AT = re.compile(
+    r"(?i)\b(?:this|that|these|those|your) (?:approach|plan|one|option|steps?|idea|version|way|method|solution|suggestions?|changes?|order|structure)\W*$"
+)
+"""The end of a sentence that says nothing without what it points at."""
+
 _DESCRIBES = re.compile(
     r"(?i)^(?:users?|customers?|clients|people|visitors|everybody|nobody) (?:can['’]?t|cannot|don['’]?t|get|gets|see|sees|complain\w*|always)\b|^(?!.*\b(?:must|should|may not|has to|have to|never|don['’]t|do not|if|when(?:ever)?)\b).*\b(?:blank|crash\w*|broken|fail(?:s|ed|ing)|stuck|hang\w*|timed? out|empty|corrupt\w*|a (?:404|500|spinner))\b"
     r"|, (?:right|no)$|,? (?:i (?:believe|think|guess|suppose|assume)|afaik|iirc|as far as i (?:know|can (?:see|tell)))$|^after every \w+ .*\b(?:is|are|has)\b|^(?:the |our )?[\w-]+ rules:"
@@ -77,7 +90,10 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, st
     if (
         bare.endswith(":")
         or "\\" in bare
+        or "**" in bare
         or _REASSURES.match(bare)
+        or _POINTS_AT.search(bare)
+        or (polite is not None and _PLAIN_REQUEST.search(polite[0]) and not _FOR_EVER.search(bare))
         or _DESCRIBES.search(bare.rstrip(" .!"))
         or (polite is None and is_question(sentence) and not _ORDERS_IN_A_CASE.match(bare))
     ):
