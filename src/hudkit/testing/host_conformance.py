@@ -447,13 +447,13 @@ class HostConformance:
             if not self.take_back(talk):
                 return
             model.play(says("ok"))
-            talk.say("No, stay with Python.")
+            talk.say("How does it look now?")
             text, state = model.chats[-1].text, self._state(place, talk)
             lost = ("Rust", "cents as floats", "main.rs", "exit 3", "test_shop.py", "another language")
             assert [words for words in lost if words in text] == []
             assert not (state.decisions or state.errors.open or state.files.active or state.constraints)
             assert [note.content for note in state.notes] == [NOTE], "what was before stands"
-            assert NOTE in text and state.session.request == "No, stay with Python."
+            assert NOTE in text and state.session.request == "How does it look now?"
 
     # -- cache -------------------------------------------------------------------------------------------------
 
