@@ -73,7 +73,7 @@ class WorkingDay(DayRun):
         else:
             self.suite.take_back(self._talk())
         self.model.play(says("All right."))
-        self._talk().say("No, stay with Python.")
+        self._talk().say("How does it look now?")
 
     def _played(self, replies: Sequence[DayReply]) -> Iterator[Answer]:
         for reply in replies:

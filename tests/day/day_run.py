@@ -191,7 +191,7 @@ class DayRun:
             self._compare("host", self.suite.take_back(self._talk()), "nothing was taken back")
         self.session = ""  # going back may begin another one
         self.model.play(says("All right."))
-        self._talk().say("No, stay with Python.")
+        self._talk().say("How does it look now?")
         self._check(step)
 
     def _do_compact(self, step: DayStep) -> None:
