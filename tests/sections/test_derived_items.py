@@ -75,6 +75,17 @@ def test_one_that_its_user_took_back_can_be_stated_again() -> None:
         assert [one.text for one in s.state.constraints] == ["never push"]
 
 
+def test_an_order_that_is_the_task_is_no_rule_beside_it() -> None:
+    order, rule = "Make the conversion of currencies exact", "Never edit anything under vendor/"
+    with Hud.in_memory() as hud:
+        s = hud.session("s")
+        s.append(ConstraintAdd(order, derived=True), ConstraintAdd(rule, derived=True), origin=Origin.USER)
+        s.append(TaskSet(f"{order}."))
+        assert [one.text for one in s.state.constraints] == [rule]
+        s.append(TaskSet(f"Bring the importer up to date. {rule}."))
+        assert [one.text for one in s.state.constraints] == [rule], "it holds when the task is done"
+
+
 def test_a_decision_replaces_others_by_their_words() -> None:
     with Hud.in_memory() as hud:
         s = hud.session("s")

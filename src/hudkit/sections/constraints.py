@@ -14,6 +14,7 @@ from hudkit.log.payloads import (
     SectionReplace,
     StatementDoubt,
     StatementPromote,
+    TaskSet,
 )
 from hudkit.sections.items import (
     ItemList,
@@ -38,6 +39,9 @@ _WORD = re.compile(r"[^\W_]+")
 
 _MIN_WORDS = 3
 """Words of a derived rule from which on it is compared: fewer are in many rules."""
+
+_MOST_OF = 0.8
+"""The part of a task that a derived rule has to be for the two to be the same."""
 
 
 class Constraint(SectionItem, frozen=True, omit_defaults=True):
@@ -84,6 +88,11 @@ def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
             after = remove_item(constraints, rule.id)
             # What a rule takes back it may derive again; what a person removes it may not.
             return after if derived else remember_refused(constraints, after)
+        case TaskSet(description=description):
+            # An order that somebody begins with reads like a rule, until the agent says that it is the task.
+            for rule in _said_by(constraints, description, derived=True, whole=True):
+                constraints = remove_item(constraints, rule.id)
+            return constraints
         case ConstraintConfirm(id=id):
             return confirm_item(constraints, id, event)
         case StatementPromote(section="constraints", text=text):
@@ -98,15 +107,20 @@ def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
     return constraints
 
 
-def _said_by(constraints: ConstraintsState, text: str, *, derived: bool) -> tuple[Constraint, ...]:
+def _said_by(
+    constraints: ConstraintsState, text: str, *, derived: bool, whole: bool = False
+) -> tuple[Constraint, ...]:
     """Return the rules, derived ones or stated ones, of which a stated one says in the same words what a derived one
-    does: those that `text` contains where it is the stated one, else those that contain it."""
+    does: those that `text` contains where it is the stated one, else those that contain it. With `whole`, only those
+    that are nearly all of `text`."""
     words = _comparable(text)
+    least = _MOST_OF * len(words) if whole else 0
     return tuple(
         rule
         for rule in constraints.items
         if rule.derived is derived
-        and rule.text != text
+        and (whole or rule.text != text)
+        and len(_comparable(rule.text)) >= least
         and _contains(words if derived else _comparable(rule.text), _comparable(rule.text) if derived else words)
     )
 
@@ -142,6 +156,7 @@ LOGIC = SectionLogic(
         StatementPromote,
         SectionReplace,
         SectionClear,
+        TaskSet,
     ),
     reduce=_reduce,
     items=_items,
