@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import sqlite3
 from contextlib import closing
@@ -39,7 +40,7 @@ def _switched_off() -> Diagnosis:
 def _look_at(gateway: RunningGateway) -> list[Diagnosis]:
     """What is wrong with a gateway whose process lives."""
     if not _connects(gateway.url):
-        return [fail(f"{gateway.url} does not answer", f"hudkit gateway --upstream {gateway.upstream}")]
+        return [fail(f"{gateway.url} does not answer", f"hudkit gateway --upstream {shlex.quote(gateway.upstream)}")]
     if not _connects(gateway.upstream):
         return [fail(f"{gateway.url} goes to {gateway.upstream}, which cannot be reached", "Look at --upstream")]
     return [] if gateway.hud else [warn(f"{gateway.url} was started without a HUD", "Start it without --no-hud")]
