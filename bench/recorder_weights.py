@@ -1,7 +1,7 @@
 """Learns how a sentence that is meant to last reads, and says how well it does on hands that it has not read.
 
-`python -m bench.recorder_weights` reads of `bench/recorder` the development sessions, the first, second and fourth
-fresh set, and `wordings`; with `BEAM=/path/to/beam.json.xz` also the users' sentences of BEAM, which count as said
+`python -m bench.recorder_weights` reads of `bench/recorder` the development sessions, all fresh sets but the
+third, and `wordings`; with `BEAM=/path/to/beam.json.xz` also the users' sentences of BEAM, which count as said
 for the moment where the tables hear nothing. The third fresh set and the held-out sessions are not read. A logistic
 regression by gradient descent; `--write` puts its weights into `hudkit.ingest.extraction.clause_weights`.
 """
@@ -26,6 +26,9 @@ from hudkit.ingest.extraction.prose import split_sentences
 
 _PLACE = Path(__file__).parent / "recorder"
 _MODULE = Path(__file__).parent.parent / "src/hudkit/ingest/extraction/clause_weights.py"
+SETS = ("fresh", "fresh_second", "fresh_fourth", "fresh_fifth")
+"""The fresh sets that may be learned from."""
+
 _COUNTS = {"beam": 0.6, "development": 0.9}
 """How much a sentence of a set counts; 1 where nothing stands here."""
 _LEAST, _RIDGE, _ROUNDS, _SMALLEST = 8, 3.0, 250, 0.08
@@ -43,7 +46,7 @@ class Row(NamedTuple):
 
 def rows() -> Iterator[Row]:
     """Yield every labelled sentence of the sets that may be learned from."""
-    for place in ("fresh", "fresh_second", "fresh_fourth"):
+    for place in SETS:
         for text, marks in recorder_fresh.messages(_PLACE / place):
             sure = [mark.words for mark in marks if mark.sure]
             yield from _labelled(place, text, sure, [mark.words for mark in marks if not mark.sure])
@@ -160,6 +163,4 @@ if __name__ == "__main__":
     if "--write" in sys.argv:
         _write(learn(everything))
     else:
-        print(
-            *(_report(everything, place) for place in ("fresh", "fresh_second", "fresh_fourth", "wordings")), sep="\n"
-        )
+        print(*(_report(everything, place) for place in (*SETS, "wordings")), sep="\n")

@@ -364,3 +364,47 @@ def test_a_request_to_note_an_answer_is_no_rule(message: str) -> None:
         session = hud.session("s", project="/work")
         session.ingest([{"id": "m1", "role": "user", "text": message, "time": 1_795_000_000_000}])
         assert not session.state.constraints and not session.state.preferences
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Tidy up this talk:\nSpeaker 1: we never bill in pounds?\nSpeaker 2: only euros from May on\nSpeaker 1: ok",
+        "Anna: we must never ship on Mondays\nBen: always after lunch\nAnna: fine",
+        "From: L. Moreno\nSubject: stand\n\nPlease make sure that nobody blocks the aisle. We like tea.\n\nwhat now?",
+        "3fa9c1 never cache avatars\n81be07 always use utf-8\n\nwhich of those broke the login?",
+        "1. Always check the inputs\n2. Never skip a test\nWould you like me to proceed?",
+        "Rectangles must never overlap. All sides are at most 4 cm.\n\nthat is from my son's homework, any hint?",
+    ],
+)
+def test_what_is_shown_to_be_worked_on_states_nothing(message: str) -> None:
+    said = heard(message)
+    assert not (said.rules or said.preferences or said.facts or said.decisions)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Show me all the orders that are more than 20 days old",
+        "Just remove those two files, nobody reads them",
+        "Write a poem about a king who must never sleep",
+        "Let's start with the one about fractions",
+        "make the banner taller. no taller. ok good",
+        "Talked to the plumber for an hour, all of it about 3 pipes",
+    ],
+)
+def test_an_errand_is_no_rule(message: str) -> None:
+    said = heard(message)
+    assert not (said.rules or said.preferences or said.facts or said.decisions)
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("He is formal so always Sie, never du.", "always Sie, never du"),
+        ("also the clock ticks at 90 not 30, dont change that", "the clock ticks at 90 not 30, dont change that"),
+    ],
+)
+def test_a_rule_is_kept_with_what_it_points_at(message: str, text: str) -> None:
+    said = heard(message)
+    assert [*(rule.text for rule in said.rules), *(each.text for each in (*said.preferences, *said.facts))] == [text]

@@ -94,7 +94,8 @@ def _shape(word: str) -> str:
     return "noun"
 
 
-def _class_of(word: str) -> str:
+def word_class(word: str) -> str:
+    """Return the class of a word: its list's, or the one that its form shows."""
     return _CLASS.get(word.lower()) or _shape(word)
 
 

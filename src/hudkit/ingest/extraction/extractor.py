@@ -42,6 +42,7 @@ from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposit
 from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules, find_rules
 from hudkit.ingest.extraction.lasting import (
     insists,
+    is_errand,
     own_sentences,
     read_lasting,
     whole_rules,
@@ -288,7 +289,7 @@ class _Extraction:
         """Add the preferences that stand not yet."""
         preferences = find_preferences(self.sentences)
         for preference in preferences if len(preferences) <= _MAX_STATEMENTS else ():
-            if preference.index in self.used:
+            if preference.index in self.used or is_errand(self.sentences[preference.index].bare):
                 continue
             self.used.add(preference.index)
             standing_texts = (
@@ -844,6 +845,8 @@ def _is_of_the_moment(sentence: Sentence) -> bool:
     """Whether a sentence reads by its grammar as if nothing in it were said for more than the moment."""
     if sentence.bullet or sentence.lead or ":" in sentence.bare:
         return False
+    if is_errand(sentence.bare):
+        return True
     return read_sentence(sentence.bare).weight < _MOMENTARY
 
 

@@ -11,14 +11,16 @@ For example, of "Two things. Speakers get 25 minutes, and I mean 25. The project
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from hudkit.ingest.extraction.clause_grammar import read_sentence
+from hudkit.ingest.extraction.clause_grammar import read_sentence, word_class
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition
 from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules
 from hudkit.ingest.extraction.prose import Sentence
+from hudkit.ingest.extraction.word_classes import ONCE_VERBS
 
 _INSISTED = 150
 """Hundredths of a logit that a sentence gains where the one behind it insists on it: "That's settled"."""
@@ -27,7 +29,7 @@ _UNDER_HEADING = 200
 """Hundredths of a logit that the item of a list under a heading for rules gains."""
 
 _INSISTS = re.compile(
-    r"(?i)^(?:(?:and|so|please|but) )*(?:(?:(?:please |just )?(?:note|remember|write|keep|bear|mark|put|save|store|jot) (?:that|this|it|those|them)\b(?: down| in mind| somewhere| please)?)\b.*|(?:that|this|it)['’]?s? (?:is )?(?:settled|final|decided|locked in|set|fixed|agreed|set in stone|non-negotiable|not negotiable|not up for debate|important|the rule|a must|an order)\b.*|(?:no|without) (?:exceptions?|ifs|discussion|excuses)\b.*|(?:always|ever|never|period|full stop|end of story|end of discussion|every time|everywhere|at all times|i mean it|seriously|i insist|not even (?:one|once))\W*)$"
+    r"(?i)^(?:(?:and|so|please|but) )*(?:(?:(?:please |just )?(?:note|remember|write|keep|bear|mark|put|save|store|jot) (?:that|this|it|those|them)\b(?: down| in mind| somewhere| please)?)\b.*|(?:that|this|it)['’]?s? (?:is )?(?:settled|final|decided|locked in|set|fixed|agreed|set in stone|non-negotiable|not negotiable|not up for debate|important|the rule|a must|an order)\b.*|(?:no|without) (?:exceptions?|ifs|discussion|excuses)\b.*|(?:always|ever|never|period|full stop|end of story|end of discussion|every time|everywhere|at all times|i mean it|seriously|i insist|not even (?:one|once))\W*|(?:(?:that|this|it|which) )?(?:matters|counts|applies|goes|holds) (?:for|to|in) (?:all|any|every)\w*\b.*|(?:that['’]s )?(?:my |the )?(?:doctor['’]?s?|doc['’]?s|boss['’]?s?) orders?\b.*)$"
 )
 """How somebody insists on what he has just said."""
 
@@ -60,6 +62,26 @@ _POINTS_AT = re.compile(
     r"(?i)\b(?:this|that|these|those|your) (?:approach|plan|one|option|steps?|idea|version|way|method|solution|suggestions?|changes?|order|structure)\W*$"
 )
 """The end of a sentence that says nothing without what it points at."""
+
+_ERRAND = re.compile(
+    rf"(?i)^(?:(?:ok(?:ay)?|so|now|then|and|but|also|please|pls|plz|hi|hey|hm+|first|next),? )*(?:(?:could|can|would|will) (?:you|u) (?:please )?)?(?:(?P<just>just )?(?:go and |quickly )?(?P<verb>{'|'.join(sorted(ONCE_VERBS))})(?: me)?(?: up| out)?|let['’]?s (?:begin|start|continue|go on|move on|look|see)(?: with| at| on| to| by)?) (?P<what>(?:all )?(?:the|a|an|those|these|that|this|some|my|our|two|three|few)\b) (?P<rest>.*)$"
+)
+"""An order for one thing: what is done and to what."""
+
+_WHICH_ONE = re.compile(r"(?i)(?<!,) (?:who|whose|which|that|where|about) ")
+"""Where a thing is told apart from others: what stands behind that is no order."""
+
+_MORE_THAN_ONCE = re.compile(
+    r"(?i)\b(?:always|never|every|each|whenever|when|if|unless|until|before|after|any|no|not|don['’]?t|from (?:now|here|today)|future|going forward|only|at (?:most|least)|max\w*|without|instead|rather|everything|anything)\b"
+)
+"""Words that make an order one for more than once."""
+
+_EVER_AFTER = re.compile(
+    r"(?i)\b(?:from (?:now|here|today) on|in (?:the )?future|going forward|whenever|each time|every time|as always)\b"
+)
+
+_TOLD = frozenset(["prep", "the", "a", "my", "his"])
+"""Classes of words behind a verb in the past that has no subject: "spoke to the insurer"."""
 
 _DESCRIBES = re.compile(
     r"(?i)^(?:users?|customers?|clients|people|visitors|everybody|nobody) (?:can['’]?t|cannot|don['’]?t|get|gets|see|sees|complain\w*|always)\b|^(?!.*\b(?:must|should|may not|has to|have to|never|don['’]t|do not|if|when(?:ever)?)\b).*\b(?:blank|crash\w*|broken|fail(?:s|ed|ing)|stuck|hang\w*|timed? out|empty|corrupt\w*|a (?:404|500|spinner))\b"
@@ -98,6 +120,8 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, st
         or (polite is None and is_question(sentence) and not _ORDERS_IN_A_CASE.match(bare))
     ):
         return None
+    if is_errand(bare) or _tells(bare):
+        return None
     reading = read_sentence(bare)
     weight = (
         reading.weight
@@ -110,6 +134,28 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, st
         return None
     line = " ".join(sentence.text[polite.end() :].split()).rstrip("? ") if polite else " ".join(sentence.text.split())
     return reading.section, without_lead(line)
+
+
+def is_errand(bare: str) -> bool:
+    """Return whether a sentence orders one thing, once: "show me all invoices that are overdue", "delete those two"."""
+    order = _ERRAND.match(bare)
+    if order is None or _EVER_AFTER.search(bare):
+        return False
+    told_apart = _WHICH_ONE.split(f" {order['rest']}", maxsplit=1)
+    if _MORE_THAN_ONCE.search(told_apart[0]):
+        return False
+    points = order["what"].casefold() in ("those", "these", "that", "this")
+    return len(told_apart) > 1 or points or order["just"] is not None or order["verb"] is None
+
+
+def _tells(bare: str) -> bool:
+    first, _, rest = bare.partition(" ")
+    return word_class(first) == "ed" and word_class(rest.partition(" ")[0]) in _TOLD and not _CHOSEN.match(first)
+
+
+_CHOSEN = re.compile(
+    r"(?i)(?:decided|agreed|settled|moved|approved|changed|switched|renamed|dropped|postponed|confirmed)$"
+)
 
 
 def insists(sentence: Sentence) -> bool:
@@ -127,28 +173,81 @@ def with_referent(text: str, before: Sentence | None) -> str:
 
 
 _SHOWS_TEXT = re.compile(
-    r"(?i)^(?:(?:please|can you|could you|would you|now|also|hi|hey)[,]? )*(?:proof-?read|translate|summari[sz]e|rephrase|rewrite|paraphrase|polish|correct|check|edit|improve|explain|review|analy[sz]e|format|shorten|comment on)\b[^:.?!]*(?::|\b(?:below|(?:the )?following|this (?:text|sentence|paragraph|mail|e-?mail|letter|message|poem|abstract|article|section|clause)))"
+    r"(?i)^(?:(?:please|can you|could you|would you|now|also|hi|hey)[,]? )*(?:proof-?read|clean up|tidy up|compare|contrast|transcribe|simplify|annotate|translate|summari[sz]e|rephrase|rewrite|paraphrase|polish|correct|check|edit|improve|explain|review|analy[sz]e|format|shorten|comment on)\b[^:.?!]*(?::|\b(?:below|(?:the )?following|this (?:text|sentence|paragraph|mail|e-?mail|letter|message|poem|abstract|article|section|clause)))"
     r"|^[^:.?!]{0,80}\b(?:i quote|quote|and i quote|wrote back|writes|wrote|says|said|reads|reply|replied|comment|mail|e-?mail|letter|message|sign|poster|notice|manual|assignment|review|terms|text|sentence|paragraph|slogan|headline|clause|proverb|saying|motto)[^:.?!]{0,60}:(?= |$)"
 )
 """How somebody begins who shows a text of others, or one to be worked on: what stands behind it orders nothing."""
 
 
+_HEADER = re.compile(r"(?i)^(?:from|to|subject|date|sent|cc|re|von|an|betreff|gesendet): \S")
+"""A line at the head of a mail."""
+
+_LOG_LINE = re.compile(r"^(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,40} \S|^(?:\[|<)?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+"""A line of a history or of a log."""
+
+_SPEAKER = re.compile(r"^(?P<who>[A-Z][\w.-]*(?: [\w.-]+)?): \S")
+"""A line of a talk that somebody shows."""
+
+_SAYS_HIMSELF = re.compile(
+    r"(?i)(?:ps|nb|note|rule|decision|preference|fact|constraint|limit|todo|important|remember|reminder|also|update|correction)s?"
+)
+"""Labels of what the user says himself."""
+
+_OF_AN_AGENT = re.compile(
+    r"(?i)\b(?:let me know if you(?:['’]d| would) like me to|would you like me to|shall i (?:continue|proceed|go ahead)|do you want me to)\b"
+)
+"""How an agent ends: who writes this to one shows the words of another."""
+
+_ABOUT_WHAT_IS_ABOVE = re.compile(
+    r"(?i)^\^|\b(?:that|this|it)(?:['’]s| is| was) (?:from|by|what (?:the|my|our|an?|[A-Z])\w*) |\b(?:is|was) (?:that|this|it) (?:from|by)\b|\bwhich of (?:those|these|them)\b|\bwhat (?:does|do|did) (?:she|he|they) (?:\w+ )?(?:wants?|mean|say|ask)\b|\bhomework\b|\b(?:found|got|copied|pasted) (?:it|this|that) (?:in|from|on)\b|\b(?:the|text|mail|message|list) above\b|\bwhat (?:do you (?:think of|make of)|is wrong with|does) (?:that|this|it)\b"
+)
+"""How somebody speaks of a text that he has just shown."""
+
+
 def own_sentences(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
-    """Return the sentences that the user says himself: without those of a text that he shows behind a colon or an order."""
+    """Return the sentences that the user says himself: without those of a text that he shows behind a colon or an order,
+    or in front of what he asks about it; without lines of mails, talks and logs."""
+    sentences = _without_shown(sentences)
     for place, sentence in enumerate(sentences):
         shows = _SHOWS_TEXT.match(sentence.bare)
         if shows is None or announces_rules(shows.group()):
             continue
         head = msgspec.structs.replace(sentence, text=sentence.text[: shows.end()], bare=sentence.bare[: shows.end()])
-        own = [other for other in sentences[place + 1 :] if other.block != sentence.block and not other.bullet]
-        in_block = sentence.bare.endswith((":", ".")) or len(sentence.bare) == shows.end()
-        rest = (
-            own
-            if in_block and any(other.block == sentence.block for other in sentences[place + 1 :])
-            else sentences[place + 1 :]
-        )
+        following = sentences[place + 1 :]
+        if not (sentence.bare.endswith((":", ".")) or len(sentence.bare) == shows.end()):
+            rest = following
+        elif any(other.block == sentence.block for other in following):
+            rest = tuple(each for each in following if each.block != sentence.block and not each.bullet)
+        elif sentence.bare.endswith(":") and following:
+            rest = tuple(each for each in following if each.paragraph != following[0].paragraph)
+        else:
+            rest = following
         return (*sentences[:place], head, *rest)
     return sentences
+
+
+def _without_shown(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
+    if len(sentences) < _MIN_SHOWN:
+        return sentences
+    last = sentences[-1].block
+    headers = [place for place, sentence in enumerate(sentences) if _HEADER.match(sentence.text)]
+    asks_about = any(_ABOUT_WHAT_IS_ABOVE.search(sentence.text) for sentence in sentences if sentence.block == last)
+    if asks_about or len(headers) > 1:
+        first = headers[0] if headers else 0
+        asks = asks_about or any(sentence.asks for sentence in sentences if sentence.block == last)
+        return (*sentences[:first], *(each for each in sentences[first:] if asks and each.block == last))
+    speakers = Counter(match["who"] for each in sentences if (match := _SPEAKER.match(each.text)))
+    is_talk = any(count > 1 and _SAYS_HIMSELF.match(who) is None for who, count in speakers.items())
+    of_agents = {each.paragraph for each in sentences if _OF_AN_AGENT.search(each.text)}
+    return tuple(
+        each
+        for each in sentences
+        if not (_LOG_LINE.match(each.text) or each.paragraph in of_agents or (is_talk and _SPEAKER.match(each.text)))
+    )
+
+
+_MIN_SHOWN = 2
+"""Sentences of a message that shows something and says something of it."""
 
 
 _LEAD = re.compile(
@@ -169,20 +268,55 @@ _MIN_BESIDE = 6
 """Characters that a sentence has beside a fragment of it."""
 
 
+_POINTS_ONLY = re.compile(r"(?i)(?:please )?(?:do not|don['’]?t|never|always) \w+ (?:it|that|this|them|those|these)")
+"""A rule that says nothing without what it points at."""
+
+_COMPARES_ONLY = re.compile(r"(?i)(?:no|not|not any) (?:\w+er|more|less)")
+"""A correction of what was just made: "no bigger"."""
+
+_OPPOSITE = re.compile(r"(?i)(?:never|not|no) [^,;]{1,30}")
+"""The other half of a rule that stands before it: "always Sie, never du"."""
+
+
 def whole_rules(rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
     """Yield rules; of one that is a fragment of its sentence ("no tables") that sentence, where it is meant to last."""
     whole: set[str] = set()
-    for rule in rules:
-        if rule.sentence in whole:
+    for rule in _with_opposites(rules):
+        if rule.sentence in whole or _COMPARES_ONLY.fullmatch(rule.text):
             continue
-        is_fragment = _FRAGMENT.fullmatch(rule.text) and len(rule.sentence) - len(rule.text) > _MIN_BESIDE
-        if (
-            not is_fragment
-            or len(rule.sentence) > MAX_RULE
-            or ":" in rule.sentence
-            or without_lead(rule.sentence) == rule.text
-        ):
-            yield rule
-        elif read_sentence(rule.sentence).weight >= 0:
+        line = _AFTER_COLON.sub("", rule.sentence)
+        if _POINTS_ONLY.fullmatch(rule.text) and len(without_lead(line)) > len(rule.text) + _MIN_BESIDE:
             whole.add(rule.sentence)
-            yield msgspec.structs.replace(rule, text=without_lead(rule.sentence), reason="")
+            yield msgspec.structs.replace(rule, text=without_lead(line)[:MAX_RULE], reason="")
+            continue
+        is_fragment = _FRAGMENT.fullmatch(rule.text) and len(line) - len(rule.text) > _MIN_BESIDE
+        if not is_fragment or len(line) > MAX_RULE or ":" in line or without_lead(line) == rule.text:
+            yield rule
+        elif read_sentence(line).weight >= 0:
+            whole.add(rule.sentence)
+            yield msgspec.structs.replace(rule, text=without_lead(line), reason="")
+
+
+_AFTER_COLON = re.compile(
+    r"(?i)^[^:.,;]{3,40}\b(?:short|is|was|said|news|point|question|result|outcome|bottom line): "
+)
+"""Words before a colon that only announce what is said behind it: "Long story short: …"."""
+
+
+def _with_opposites(rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
+    """Yield rules; two halves of one ("always Sie", "never du") as one."""
+    before: StatedRule | None = None
+    for rule in rules:
+        if before is not None and (
+            rule.sentence == before.sentence
+            and before.text.casefold().startswith(("always ", "only "))
+            and _OPPOSITE.fullmatch(rule.text)
+            and f"{before.text}, {rule.text}" in rule.sentence
+        ):
+            before = msgspec.structs.replace(before, text=f"{before.text}, {rule.text}")
+            continue
+        if before is not None:
+            yield before
+        before = rule
+    if before is not None:
+        yield before

@@ -119,7 +119,9 @@ class Sentence(msgspec.Struct, frozen=True):
     lead: str = ""
     """For a bullet, the line that led to its list; empty where none did."""
     block: int = 0
-    """The number of the paragraph or bullet that it is in."""
+    """The number of the line or bullet that it is in, hard-wrapped lines as one."""
+    paragraph: int = 0
+    """The number of the paragraph that it is in: of the lines between two empty ones."""
 
 
 def split_sentences(message: str) -> tuple[Sentence, ...]:
@@ -170,9 +172,10 @@ def _sentences(message: str) -> Iterator[Sentence]:
     if len(message) > _MAX_MESSAGE:
         message = f"{message[: _MAX_MESSAGE // 2]}\n\n{message[-_MAX_MESSAGE // 2 :]}"
     lead = ""
-    for block, (text, bullet) in enumerate(_blocks(message)):
+    for block, (text, bullet, paragraph) in enumerate(_blocks(message)):
         bare = _QUOTED.sub(_blanked, text)
-        sentences = list(_split(text, bare, bullet, lead if bullet else "", block))
+        pieces = _split(text, bare, bullet, lead if bullet else "")
+        sentences = [Sentence(*piece, block, paragraph) for piece in pieces]
         if not bullet:
             lead = _lead_of(text, sentences)
         yield from sentences
@@ -201,7 +204,7 @@ def _blanked(match: re.Match[str]) -> str:
     return quoted[0] + blanks + quoted[-1]
 
 
-def _split(text: str, bare: str, bullet: bool, lead: str, block: int) -> Iterator[Sentence]:
+def _split(text: str, bare: str, bullet: bool, lead: str) -> Iterator[tuple[str, str, bool, bool, str]]:
     start = 0
     ends = (match.end() for match in _END.finditer(bare) if not _is_abbreviation(bare, match))
     for end in (*ends, len(bare)):
@@ -209,7 +212,7 @@ def _split(text: str, bare: str, bullet: bool, lead: str, block: int) -> Iterato
         start = end
         if piece and len(piece) <= _MAX_SENTENCE:
             asks = cover.rstrip("\"')] ").endswith("?")
-            yield Sentence(piece.rstrip("; "), cover.rstrip("; "), asks, bullet, lead, block)
+            yield piece.rstrip("; "), cover.rstrip("; "), asks, bullet, lead
 
 
 def _is_abbreviation(bare: str, match: re.Match[str]) -> bool:
@@ -223,9 +226,10 @@ def _is_abbreviation(bare: str, match: re.Match[str]) -> bool:
 # -- paragraphs, and lines that are the author's own -----------------------------------------------------------
 
 
-def _blocks(message: str) -> Iterator[tuple[str, bool]]:
-    """Paragraphs and bullets, hard-wrapped lines joined, in which no line is a paste; whether each is a bullet."""
-    block, bullet = "", False
+def _blocks(message: str) -> Iterator[tuple[str, bool, int]]:
+    """Lines and bullets, hard-wrapped lines joined, in which no line is a paste; whether each is a bullet, and the
+    number of its paragraph."""
+    block, bullet, paragraph = "", False, 0
     for line in (*_own_lines(_unquoted(message)), ""):
         begins = bool(_BULLET.match(line))
         goes_on = bool(block and line) and not begins
@@ -233,7 +237,8 @@ def _blocks(message: str) -> Iterator[tuple[str, bool]]:
             block = f"{block} {line.strip()}"
             continue
         if block:
-            yield block, bullet
+            yield block, bullet, paragraph
+        paragraph += not line
         block, bullet = (_BULLET.sub("", line).strip() if begins else line.strip()), begins
 
 
