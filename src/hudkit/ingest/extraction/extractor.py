@@ -303,10 +303,10 @@ class _Extraction:
 
     def hear_rules(self) -> None:
         """Add the rules that stand not yet."""
-        left = tuple(
-            sentence for _, sentence in self._unread() if not (_is_of_the_moment(sentence) or insists(sentence))
-        )
-        self._stated = tuple(whole_rules(find_rules(left)))
+        left = tuple(sentence for _, sentence in self._unread() if not insists(sentence))
+        momentary = {_line(sentence) for sentence in left if _is_of_the_moment(sentence)}
+        rules = [rule for rule in find_rules(left) if rule.sentence not in momentary]
+        self._stated = tuple(whole_rules(rules))
         standing_rules = [rule for rule in self.standing.rules if rule not in self._withdrawn]
         self._rules = _new_rules(self._stated, [*standing_rules, *self.standing.preferences])
 

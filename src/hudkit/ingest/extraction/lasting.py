@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from hudkit.ingest.extraction.clause_grammar import read_sentence, word_class
+from hudkit.ingest.extraction.clause_grammar import Reading, read_sentence, word_class
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition
 from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules
 from hudkit.ingest.extraction.prose import Sentence
@@ -46,7 +46,7 @@ _ORDERS_IN_A_CASE = re.compile(
 """A word of asking that begins a case: "Where the two differ, the signed one counts"."""
 
 _REASSURES = re.compile(
-    r"(?i)^(?:(?:and|but|so|please|oh) )*(?:(?:don['’]?t|do not|no need to|never) (?:\w+ )?(?:worry|hesitate|bother|panic|rush|hurry|mind|apologi[sz]e for (?:it|that)|be sorry|sweat|forget|give up|stop)\b|never ?mind|(?:go|carry|keep|move) (?:on|going|ahead)\b|go for it|all good|you(?:['’]re| are) (?:right|welcome|the best))"
+    r"(?i)^(?:(?:and|but|so|please|oh) )*(?:(?:don['’]?t|do not|no need to|never) (?:\w+ )?(?:worry|hesitate|bother(?! (?:with|about|me|us|\w+ing)\b)|panic|rush|hurry|mind|apologi[sz]e for (?:it|that)|be sorry|sweat|forget|give up|stop)\b|never ?mind|(?:go|carry|keep|move) (?:on|going|ahead)\b|go for it|all good|you(?:['’]re| are) (?:right|welcome|the best))"
 )
 """How somebody reassures or goes on: that asks for nothing."""
 
@@ -85,7 +85,7 @@ _TOLD = frozenset(["prep", "the", "a", "my", "his"])
 
 _DESCRIBES = re.compile(
     r"(?i)^(?:users?|customers?|clients|people|visitors|everybody|nobody) (?:can['’]?t|cannot|don['’]?t|get|gets|see|sees|complain\w*|always)\b|^(?!.*\b(?:must|should|may not|has to|have to|never|don['’]t|do not|if|when(?:ever)?)\b).*\b(?:blank|crash\w*|broken|fail(?:s|ed|ing)|stuck|hang\w*|timed? out|empty|corrupt\w*|a (?:404|500|spinner))\b"
-    r"|, (?:right|no)$|,? (?:i (?:believe|think|guess|suppose|assume)|afaik|iirc|as far as i (?:know|can (?:see|tell)))$|^after every \w+ .*\b(?:is|are|has)\b|^(?:the |our )?[\w-]+ rules:"
+    r"|\b(?:gets?|keeps?|goes|go) (?:\w+ )?(?:stuck|blank|broken|corrupt\w*|lost|empty|wrong|missing)\b|, (?:right|no)$|,? (?:i (?:believe|think|guess|suppose|assume)|afaik|iirc|as far as i (?:know|can (?:see|tell)))$|^after every \w+ .*\b(?:is|are|has)\b|^(?:the |our )?[\w-]+ rules:"
 )
 """How somebody describes what goes wrong, or what he only believes."""
 
@@ -98,8 +98,9 @@ _POINTS_BACK = re.compile(
     r"(?i)^(?:it|they|that|this|these|those|he|she)(?:['’]s|['’]re)?\b(?! is (?:important|forbidden|mandatory|essential|not allowed))"
 )
 
-_LASTING = 105
-"""Hundredths of a logit from which on a sentence that no table knows is kept: three of four such are meant to last."""
+_LASTING = 75
+"""Hundredths of a logit from which on a sentence that no table knows is kept: of what is kept of a hand that nothing was
+learned from, more than nine of ten is meant to last."""
 
 
 def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, str] | None:
@@ -120,9 +121,9 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, st
         or (polite is None and is_question(sentence) and not _ORDERS_IN_A_CASE.match(bare))
     ):
         return None
-    if is_errand(bare) or _tells(bare):
+    if is_errand(bare) or _tells(bare) or _OWN_STEP.match(bare) or _OPEN.search(bare):
         return None
-    reading = read_sentence(bare)
+    reading = _best_reading(bare)
     weight = (
         reading.weight
         + (_INSISTED if insisted else 0)
@@ -134,6 +135,39 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, st
         return None
     line = " ".join(sentence.text[polite.end() :].split()).rstrip("? ") if polite else " ".join(sentence.text.split())
     return reading.section, without_lead(line)
+
+
+_CLAUSES = re.compile(
+    r"(?:,|;)? (?:and|but|so|because|since) |; |, (?=(?:i|we|you|they|he|she|it|the|my|our|no|not|never|always|only|please)\b)|\(|\)",
+    re.IGNORECASE,
+)
+"""Where a clause of its own may begin."""
+
+_OF_A_CLAUSE = 20
+"""Hundredths of a logit that a clause must have more than a whole sentence."""
+
+
+def _best_reading(bare: str) -> Reading:
+    """How a sentence reads; where one of its clauses reads more like one that is meant to last, how that reads."""
+    best = read_sentence(bare)
+    if best.weight < _MOMENTARY or len(bare.split()) > _MAX_OF_CLAUSES:
+        return best
+    clauses = [clause for clause in _CLAUSES.split(bare) if len(clause.split()) >= _MIN_CLAUSE]
+    for clause in clauses if len(clauses) > 1 else ():
+        reading = read_sentence(clause.strip())
+        if reading.weight - _OF_A_CLAUSE > best.weight:
+            best = msgspec.structs.replace(best, weight=reading.weight - _OF_A_CLAUSE, section=reading.section)
+    return best
+
+
+_MOMENTARY = -120
+"""Hundredths of a logit below which a sentence is of the moment, whatever a clause of it says."""
+
+_MAX_OF_CLAUSES = 24
+"""Words of a sentence whose clauses are asked: a longer one tells a story."""
+
+_MIN_CLAUSE = 4
+"""Words of a clause that can be meant to last by itself."""
 
 
 def is_errand(bare: str) -> bool:
@@ -148,6 +182,17 @@ def is_errand(bare: str) -> bool:
     return len(told_apart) > 1 or points or order["just"] is not None or order["verb"] is None
 
 
+_OPEN = re.compile(
+    r"(?i)^(?:no idea|(?:i )?(?:do not|don['’]?t) know|not sure|dunno|(?:we|i|you|they|one) could)\b|^(?:please )?(?:note|check|see|say|find out|look) (?:where|who|what|why|how|when|whether|if)\b|n['’]?t \w+(?: \w+){0,4} yet\W*$|^(?:everything|all(?: of (?:it|them))?) (?:is|are) (?:now )?\w+ed\W*$"
+)
+"""What is not decided, asked to be looked up, or done."""
+
+_OWN_STEP = re.compile(
+    r"(?i)^(?:(?:and|but|so|also|now|then|ok(?:ay)?|well),? )*(?:(?:i|we)(?:['’](?:m|re)| am| are) (?:\w+ )?(?:trying|working|struggling|wondering|thinking|considering|torn|feeling|confident|stuck|looking|planning|hoping|worried|getting|having|learning)\b|i(?:['’]ll| will) (?:also )?(?!not\b|never\b|only\b|take\b|go\b|be\b)\w+\b|(?:i|we)(?:['’]d| would)? (?:want|like|love|need|wish) to (?!(?:see|have|get|be|receive|hear|know|approve|review|avoid|keep|stay|stick)\b)|(?:i|we)(?:['’]ve| have) (?:\w+ )?(?!(?:decided|agreed|settled|chosen|got|switched|moved)\b)\w+(?:ed|en|ne|ing)\b)"
+)
+"""How somebody tells what he does, did or will do himself."""
+
+
 def _tells(bare: str) -> bool:
     first, _, rest = bare.partition(" ")
     return word_class(first) == "ed" and word_class(rest.partition(" ")[0]) in _TOLD and not _CHOSEN.match(first)
@@ -156,6 +201,15 @@ def _tells(bare: str) -> bool:
 _CHOSEN = re.compile(
     r"(?i)(?:decided|agreed|settled|moved|approved|changed|switched|renamed|dropped|postponed|confirmed)$"
 )
+
+
+def is_lasting(line: str) -> bool:
+    """Return whether a sentence reads by its grammar alone as one that is said for more than the moment."""
+    return read_sentence(line).weight >= _LASTING
+
+
+_MIN_HEAD = 3
+"""Words of a sentence before the part that fits a table, from which on the whole of it is asked for."""
 
 
 def insists(sentence: Sentence) -> bool:
@@ -281,6 +335,7 @@ _OPPOSITE = re.compile(r"(?i)(?:never|not|no) [^,;]{1,30}")
 def whole_rules(rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
     """Yield rules; of one that is a fragment of its sentence ("no tables") that sentence, where it is meant to last."""
     whole: set[str] = set()
+    lines = Counter(rule.sentence for rule in rules)
     for rule in _with_opposites(rules):
         if rule.sentence in whole or _COMPARES_ONLY.fullmatch(rule.text):
             continue
@@ -289,6 +344,11 @@ def whole_rules(rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
             whole.add(rule.sentence)
             yield msgspec.structs.replace(rule, text=without_lead(line)[:MAX_RULE], reason="")
             continue
+        if lines[rule.sentence] == 1 and _is_part(rule.text, line):
+            # Only its end fits a table, and the whole of it is meant to last.
+            whole.add(rule.sentence)
+            yield msgspec.structs.replace(rule, text=without_lead(line), reason="")
+            continue
         is_fragment = _FRAGMENT.fullmatch(rule.text) and len(line) - len(rule.text) > _MIN_BESIDE
         if not is_fragment or len(line) > MAX_RULE or ":" in line or without_lead(line) == rule.text:
             yield rule
@@ -296,6 +356,23 @@ def whole_rules(rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
             whole.add(rule.sentence)
             yield msgspec.structs.replace(rule, text=without_lead(line), reason="")
 
+
+def _is_part(text: str, line: str) -> bool:
+    """Whether a rule is the end of a sentence whose beginning belongs to it."""
+    head, within, _ = without_lead(line).partition(text)
+    return (
+        bool(within)
+        and len(head.split()) >= _MIN_HEAD
+        and len(line) <= MAX_RULE
+        and ":" not in line
+        and is_lasting(line)
+        and read_sentence(head).weight >= _OF_A_HEAD
+        and not is_report(line)
+    )
+
+
+_OF_A_HEAD = -60
+"""Hundredths of a logit from which on the beginning of a sentence may belong to the rule at its end."""
 
 _AFTER_COLON = re.compile(
     r"(?i)^[^:.,;]{3,40}\b(?:short|is|was|said|news|point|question|result|outcome|bottom line): "
