@@ -409,3 +409,37 @@ def test_a_rule_is_kept_with_what_it_points_at(message: str, text: str) -> None:
     said = heard(message)
     assert len(said.rules) == 1
     assert text in said.rules[0].text
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I never want to see a dash in my poems.", "ok that was a mood. put them back where they belong"),
+        ("Pause all the adverts while we look at the budget.", "The budget is approved. You can run them again."),
+        ("We publish the talks on Mondays.", "Hm, Mondays are dead. Wednesdays then."),
+        ("We use Mocha for the widget tests.", "I'm sick of it. Something newer from now on"),
+        ("Let's have the linter run on every save.", "It's driving everyone mad. Hourly is enough."),
+        ("No meat in the menus.", "scrap that, half of the guests complained"),
+    ],
+)
+def test_a_short_turn_marks_what_was_said_just_before(first: str, second: str) -> None:
+    hud = Hud.in_memory()
+    session = hud.session("ses_1", project="/work/shop")
+    for number, (role, text) in enumerate((("user", first), ("assistant", "Okay."), ("user", second))):
+        session.ingest([{"id": f"m{number}", "role": role, "text": text, "time": 1_795_000_000_000 + number}])
+    state = session.state
+    items = [*state.constraints, *state.preferences, *state.decisions, *state.notes]
+    assert all(item.doubt for item in items if item.words.casefold() in first.casefold())
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("We use pnpm, not npm.", "change the readme then"),
+        ("Answer in at most five sentences.", "forget the second draft, I'll write that one"),
+        ("All invoices are approved by Ines.", "what if we skip it this once"),
+    ],
+)
+def test_what_goes_on_with_the_work_marks_nothing(first: str, second: str) -> None:
+    said = extract(second, extract(first, KnownStatements())[1])[0]
+    assert not said.ended

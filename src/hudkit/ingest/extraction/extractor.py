@@ -62,7 +62,7 @@ from hudkit.ingest.extraction.reversals import (
     withdrawn_by,
 )
 from hudkit.ingest.extraction.stated_facts import find_facts
-from hudkit.ingest.extraction.topic_endings import most_over, read_turn
+from hudkit.ingest.extraction.topic_endings import most_over, read_turn, turned_at_once
 from hudkit.ingest.extraction.values import find_values, with_value
 
 _MAX_STATEMENTS = 12
@@ -86,6 +86,12 @@ _BY_GRAMMAR = "lasting"
 
 _MAX_TURNING = 500
 """Characters of a message's own sentences that may end something by its topic: a longer one tells of much."""
+
+_MAX_AT_ONCE = 200
+"""Characters of a message that turns from what was said just before without naming it."""
+
+_JUST_BEFORE = 3
+"""Messages back to which that may be: one of the user's between them."""
 
 _INSTEAD = re.compile(r"^(?:please )?(?:use|take|do|write|say) [^,;]+ instead\W*$")
 """The other half of a rule: "no names; use roles instead"."""
@@ -623,6 +629,8 @@ class _Extraction:
 
     def hear_topics(self) -> None:
         """Mark what a message may end by its topic and its words of turning, where nothing named it."""
+        if self._turn_at_once():
+            return
         own = [
             _line(sentence)
             for sentence in self.sentences
@@ -650,6 +658,21 @@ class _Extraction:
         if statement is not None:
             sentence = next((each for each in self.sentences if _line(each) in own), self.sentences[0])
             self._end(statement, sentence, doubt=True)
+
+    def _turn_at_once(self) -> bool:
+        """Mark what was stated just before, where a short message turns from it."""
+        plain = [
+            sentence for sentence in self.sentences if not (is_question(sentence) or is_supposition(sentence.bare))
+        ]
+        if self.standing.age > _JUST_BEFORE or sum(len(each.text) for each in plain) > _MAX_AT_ONCE or self._ended:
+            return False
+        standing = self._standing_now()
+        latest = [statement for statement in standing if (statement.section, statement.text) in self.standing.latest]
+        statement = turned_at_once([_bare_line(each) for each in plain], latest, standing)
+        if statement is None or self._withdrawn:
+            return False
+        self._end(statement, plain[0], doubt=True)
+        return True
 
     def _states(self) -> bool:
         """Whether the message states something of its own."""
@@ -853,6 +876,10 @@ def _is_of_the_moment(sentence: Sentence) -> bool:
 def _line(sentence: Sentence) -> str:
     """A sentence as it is stored with what was read in it."""
     return " ".join(sentence.text.split())
+
+
+def _bare_line(sentence: Sentence) -> str:
+    return " ".join(sentence.bare.split())
 
 
 def _cut(text: str) -> str:

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import msgspec
 
-from hudkit.ingest.extraction.clause_grammar import read_sentence
+from hudkit.ingest.extraction.clause_grammar import read_sentence, word_class
 from hudkit.ingest.extraction.clause_weights import topic_weights
 from hudkit.ingest.extraction.conflicts import Statement, about, is_parallel
 from hudkit.ingest.extraction.lexicon import names_in, rivals_in
@@ -180,3 +180,66 @@ def most_over(
         if weight >= best:
             best, nearest = weight, statement
     return nearest
+
+
+_AT_ONCE = re.compile(
+    # what was said is dropped
+    r"(?i)\b(?:scrap|drop|skip|forget|scratch|ditch|undo|strike|ignore|scratch) (?:that|it|this|them|those)(?=$|[,;.!–—]| (?:again|please|then|now|after all|for now)\b)|\b(?:that|it|this)(?:['’]s| is) (?:now )?(?:obsolete|history|moot|void|nonsense|no longer (?:true|needed|valid))\b"
+    r"|\b(?:that|it) was (?:just )?(?:an? )?(?:\w+ )?(?:mood|mistake|idea|joke|silly|stupid|wrong|nonsense)\b|\bi (?:mixed|messed|got) (?:that|it|them|this) (?:up|wrong)\b|\bi give up\b"
+    # it is unbearable
+    r"|\b(?:i['’]?m|we['’]?re|i am|we are) (?:so )?(?:sick|tired|done|fed up) (?:of|with) (?:it|that|this|them)\b|\b(?:is|was|are|['’]s) not worth (?:it|the \w+)|\bdriving (?:everyone|everybody|me|us|the \w+) (?:crazy|mad|nuts|insane)\b|\btoo (?:dull|hard|strict|slow|loud|much|long|expensive)(?=$|[,.!])"
+    # something else is taken
+    r"|^(?:\w+[.!,]* ){0,2}(?:ok(?:ay)?|fine|all right|alright|well) then,? (?!(?:i|you|what|how|let me|go|do|thanks|fix|show|bye)\b)\w|, so (?:that one|the (?:other|second|first) one|[a-z][\w-]+s)[.!]?$|\b(?:is|are) enough(?=$|[.!,])|\b(?:does the job|will do|has to do)(?=$|[.!,]| for)|^[\w +.'-]{2,30} (?:from now on|only)(?=$|[,.!])|: [\w +-]{2,40} only[.!]?$|\bnot (?:\w+ )?any ?more\b|^(?:we|i)(?:['’](?:re|m|ll)| will| are| am)? [^,;]{3,40} instead[.!]?$"
+    # it goes on again
+    r"|\b(?:put|bring|take|have|get) (?:them|it|those|these|him|her) (?:back|in)\b|\byou (?:can|may) [^,;]{2,40}\b(?:again|as usual)\b|\b(?:they|he|she) (?:may |can )?(?:comes?|joins?|goes|go) too\b|\b(?:what|as much as|as many as|whatever) you (?:want|like)\b"
+    # a new state
+    r"|^new (?:\w+ )?\w+, new \w+|\bwe(?:['’]ve| have)? (?:stopped|moved|quit)\b|\bwe(?:['’]re| are) live\b|\buntil then\b|\bcan['’]?t make (?:it|the)\b"
+)
+"""How somebody turns from what he has just said without naming it."""
+
+_ONE_CASE = re.compile(
+    r"(?i)\b(?:except|exception|this once|just once|this time|this one|only (?:this|for)|just (?:this|for)|for (?:the|this|that) \w+ one|unless|would be|could be|if)\b|\bthen (?:fix|they wait|it waits|we wait)\b"
+)
+"""Words by which one case is put aside, or nothing is said for sure."""
+
+_PLACES = (
+    ("first", 0), ("number one", 0), ("second", 1), ("number two", 1), ("third", 2), ("number three", 2), ("last", -1),
+)  # fmt: skip
+
+
+_THEN = re.compile(r"(?i)(?:^|[,.:] )(?:the )?(?P<what>[\w-]+(?: [\w-]+)?) then[.!]?$")
+"""The end of a sentence that takes something else: "Mondays are dead. Wednesdays then"."""
+
+
+def _chooses_then(sentence: str) -> bool:
+    choice = _THEN.search(sentence)
+    return choice is not None and word_class(choice["what"].partition(" ")[0]) in _THINGS
+
+
+_THINGS = frozenset(["noun", "plural", "number", "day", "quoted", "all", "none", "few"])
+"""Classes of words that name something."""
+
+
+def turned_at_once(
+    sentences: Sequence[str], latest: Sequence[Statement], standing: Sequence[Statement]
+) -> Statement | None:
+    """Return the statement made just before that a short message turns from without naming it; `None` where it turns
+    from none, or where it may be one of several.
+
+    `sentences` are those of the message that ask and suppose nothing, `latest` what was stated just before.
+    """
+    turning = [sentence for sentence in sentences if _AT_ONCE.search(sentence) or _chooses_then(sentence)]
+    if not turning or not latest or _ONE_CASE.search(" ".join(sentences)):
+        return None
+    text = " ".join(sentences)
+    if any(is_parallel(text, statement.text) for statement in latest):
+        return None
+    if len(latest) == 1:
+        ours = topic_stems(text)
+        named = any(ours & topic_stems(other.text) for other in standing if other not in latest)
+        return None if named and not ours & topic_stems(latest[0].text) else latest[0]
+    lower = text.casefold()
+    for words, place in _PLACES:
+        if words in lower and (place < len(latest)):
+            return latest[place]
+    return None
