@@ -33,7 +33,7 @@ SETS = ("fresh", "fresh_second", "fresh_fourth", "fresh_fifth")
 _COUNTS = {"beam": 0.6, "development": 0.9}
 """How much a sentence of a set counts; 1 where nothing stands here."""
 _LEAST, _RIDGE, _ROUNDS, _SMALLEST = 8, 3.0, 250, 0.08
-_FROM = 0.6
+_FROM = 0.9
 """The logit from which on a sentence is kept."""
 
 
