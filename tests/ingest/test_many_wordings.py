@@ -51,6 +51,8 @@ def test_what_is_meant_to_last_is_heard_by_its_grammar_as_a_whole(message: str) 
     "message",
     [
         "just use the other file for this one",
+        "First tell me what it does and where you see risks",
+        "we'll work on it all day",
         "I only need the return ticket",
         "Make a chart of the last six months",
         "The demo went well, they only asked about the price",

@@ -86,6 +86,18 @@ def test_an_order_that_is_the_task_is_no_rule_beside_it() -> None:
         assert [one.text for one in s.state.constraints] == [rule], "it holds when the task is done"
 
 
+def test_what_is_known_by_its_grammar_alone_has_its_turn_behind_the_steps() -> None:
+    rule = "Beds under the roof vents get less water on days with rain in the forecast"
+    step = "Read the forecast of the next day from the station on the roof of the greenhouse"
+    for form, shown in (("lasting", step), ("modal", rule)):
+        with Hud.in_memory() as hud:
+            s = hud.session("s")
+            s.append(ConstraintAdd(rule, derived=True, form=form), StepAdd("Begin"), StepAdd(step), origin=Origin.USER)
+            text = s.frame(used_tokens=1000, limit_tokens=200_000, placement="system", budget=64).text
+            assert [words for words in (rule, step) if words in text] == [shown], text
+            assert rule in frame(s) and step in frame(s)
+
+
 def test_a_decision_replaces_others_by_their_words() -> None:
     with Hud.in_memory() as hud:
         s = hud.session("s")

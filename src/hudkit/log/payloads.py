@@ -44,6 +44,9 @@ class Payload(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True,
     HAS_WORDS: ClassVar[bool] = True
 
 
+FORM_BY_GRAMMAR = "lasting"
+"""The `form` of what was heard by the grammar of its sentence alone, which no table of wordings knows."""
+
 # -- task ------------------------------------------------------------------------------------------------------
 
 

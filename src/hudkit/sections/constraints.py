@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import (
+    FORM_BY_GRAMMAR,
     ConstraintAdd,
     ConstraintConfirm,
     ConstraintRemove,
@@ -35,6 +36,10 @@ from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, derived_l
 _FROM_TOOL = 65
 """The priority of a rule that a tool's output said: that of a note."""
 
+_BY_GRAMMAR = 67
+"""The priority of a derived rule that is known by its grammar alone: behind the steps, which were recorded. One in
+ten of such is none."""
+
 _WORD = re.compile(r"[^\W_]+")
 
 _MIN_WORDS = 3
@@ -47,7 +52,8 @@ _MOST_OF = 0.8
 class Constraint(SectionItem, frozen=True, omit_defaults=True):
     """A rule; a `derived` one was read from plain words, and `source` tells where it stands.
 
-    `doubt` is a later sentence against it; it names an exception where the rule is `suspended`.
+    `doubt` is a later sentence against it; it names an exception where the rule is `suspended`. `by_grammar`: no
+    table of wordings knows the sentence that it was read from.
     """
 
     text: str = ""
@@ -55,6 +61,7 @@ class Constraint(SectionItem, frozen=True, omit_defaults=True):
     source: str = ""
     doubt: str = ""
     suspended: bool = False
+    by_grammar: bool = False
 
     @property
     def words(self) -> str:
@@ -73,14 +80,15 @@ class ConstraintsState(ItemList[Constraint], frozen=True, omit_defaults=True):
 
 def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
     match event.payload:
-        case ConstraintAdd(text=text, id=id, derived=derived, source=source):
+        case ConstraintAdd(text=text, id=id, derived=derived, source=source, form=form):
             if derived and (not may_derive(constraints, text) or _said_by(constraints, text, derived=False)):
                 return constraints
             if not derived:
                 # Who states a rule that was derived, and more, says it himself: it stands once.
                 for derived_rule in _said_by(constraints, text, derived=True):
                     constraints = remove_item(constraints, derived_rule.id)
-            return add_item(constraints, "c", Constraint(id, mark_of(event), text, derived, source))
+            new = Constraint(id, mark_of(event), text, derived, source, by_grammar=form == FORM_BY_GRAMMAR)
+            return add_item(constraints, "c", new)
         case ConstraintRemove(id=id, text=text, derived=derived):
             rule = constraints.get(id) if id else constraints.find(text)
             if rule is None:
@@ -139,7 +147,9 @@ def _items(constraints: ConstraintsState) -> Iterator[ShownItem]:
         if rule.doubt and not rule.suspended:
             continue
         # What a tool's output says is nobody's rule until somebody confirms it.
-        priority = _FROM_TOOL if rule.mark.origin is Origin.TOOL else None
+        priority = _BY_GRAMMAR if rule.derived and rule.by_grammar else None
+        if rule.mark.origin is Origin.TOOL:
+            priority = _FROM_TOOL
         yield ShownItem(rule.id, rule.text, label=derived_label(rule), priority=priority)
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
+    FORM_BY_GRAMMAR,
     DecisionConfirm,
     DecisionRecord,
     DecisionRemove,
@@ -41,8 +42,8 @@ _DERIVED_SHOWN = 5
 """Derived decisions, the newest, that have their turn with those that were recorded."""
 
 _DERIVED_PRIORITY = 63
-"""The priority of the older derived ones: behind the notes, which the agent recorded itself. Nobody confirmed them,
-and nobody may have said that they are over."""
+"""The priority of the older derived ones, and of those that are known by their grammar alone: behind the notes, which
+the agent recorded itself. Nobody confirmed them, and nobody may have said that they are over."""
 
 
 class Decision(SectionItem, frozen=True, omit_defaults=True):
@@ -56,6 +57,7 @@ class Decision(SectionItem, frozen=True, omit_defaults=True):
     derived: bool = False
     doubt: str = ""
     suspended: bool = False
+    by_grammar: bool = False
 
     @property
     def words(self) -> str:
@@ -77,14 +79,16 @@ class DecisionsState(ItemList[Decision], frozen=True, omit_defaults=True):
 
 def _reduce(decisions: DecisionsState, event: Event) -> DecisionsState:
     match event.payload:
-        case DecisionRecord(summary=summary, details=details, id=id, derived=derived, replaces=replaces):
+        case DecisionRecord(summary=summary, details=details, id=id, derived=derived, replaces=replaces, form=form):
             if derived and not may_derive(decisions, summary):
                 return decisions
             superseded = [decisions.find(text) for text in replaces if text != summary]
             olds = [old.id for old in superseded if old is not None]
             for old_id in olds:
                 decisions = remove_item(decisions, old_id)
-            decisions = add_item(decisions, "d", Decision(id, mark_of(event), summary, details, derived))
+            by_grammar = form == FORM_BY_GRAMMAR
+            decision = Decision(id, mark_of(event), summary, details, derived, by_grammar=by_grammar)
+            decisions = add_item(decisions, "d", decision)
             new = decisions.find(summary)
             return _note_superseded(decisions, olds, new.id if new else "")
         case DecisionRemove(id=id, summary=summary, derived=derived):
@@ -133,7 +137,8 @@ def _items(decisions: DecisionsState) -> Iterator[ShownItem]:
         # What may be over leaves with the next base.
         if item.doubt and not item.suspended:
             continue
-        priority = _DERIVED_PRIORITY if item.derived and newer >= _DERIVED_SHOWN else None
+        comes_late = item.derived and (item.by_grammar or newer >= _DERIVED_SHOWN)
+        priority = _DERIVED_PRIORITY if comes_late else None
         yield ShownItem(item.id, item.summary, label=derived_label(item), priority=priority, reason=_reason(item))
 
 

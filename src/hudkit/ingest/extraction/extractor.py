@@ -64,6 +64,7 @@ from hudkit.ingest.extraction.reversals import (
 from hudkit.ingest.extraction.stated_facts import find_facts
 from hudkit.ingest.extraction.topic_endings import most_over, read_turn, turned_at_once
 from hudkit.ingest.extraction.values import find_values, with_value
+from hudkit.log.payloads import FORM_BY_GRAMMAR
 
 _MAX_STATEMENTS = 12
 """Rules, and decisions, of one message: more is a document that was pasted, not a demand. Then none counts."""
@@ -80,9 +81,6 @@ _RECENT_MESSAGES = 3
 
 _MOMENTARY = -300
 """Hundredths of a logit below which a sentence that fits a table is not believed: one of twenty such is meant to last."""
-
-_BY_GRAMMAR = "lasting"
-"""The form of what is kept by its grammar alone."""
 
 _MAX_TURNING = 500
 """Characters of a message's own sentences that may end something by its topic: a longer one tells of much."""
@@ -381,14 +379,17 @@ class _Extraction:
                 continue
             self.used.add(index)
             if section == "preferences":
-                self._preferences.append(Heard(text, line, _BY_GRAMMAR))
+                self._preferences.append(Heard(text, line, FORM_BY_GRAMMAR))
             elif section == "decisions":
-                self._decisions = (*self._decisions, AnnouncedDecision(_cut(text), sentence=line, form=_BY_GRAMMAR))
+                self._decisions = (
+                    *self._decisions,
+                    AnnouncedDecision(_cut(text), sentence=line, form=FORM_BY_GRAMMAR),
+                )
             elif section == "notes":
-                self._facts.append(Heard(text, line, _BY_GRAMMAR))
+                self._facts.append(Heard(text, line, FORM_BY_GRAMMAR))
             else:
-                self._rules = (*self._rules, StatedRule(text, "", line, _BY_GRAMMAR))
-                self._stated = (*self._stated, StatedRule(text, "", line, _BY_GRAMMAR))
+                self._rules = (*self._rules, StatedRule(text, "", line, FORM_BY_GRAMMAR))
+                self._stated = (*self._stated, StatedRule(text, "", line, FORM_BY_GRAMMAR))
 
     def end_what_is_contradicted(self) -> None:
         """End the standing statements with which the new ones cannot hold."""

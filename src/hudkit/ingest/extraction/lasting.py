@@ -53,6 +53,16 @@ _REASSURES = re.compile(
 _PLAIN_REQUEST = re.compile(r"(?i)\b(?:could|can|would|will) (?:you|we) (?:(?:please|kindly|also|maybe|just),? )*$")
 """The frame of a request that mostly asks for work."""
 
+_IN_TURN = re.compile(
+    r"(?i)^(?:first|now|next|then|to (?:start|begin))(?: of all)?,? (?:(?:let['’]?s|please|just) )?[a-z]+ "
+)
+"""How somebody orders a piece of work of several: "First tell me where you see risks"."""
+
+_FOR_TODAY = re.compile(
+    r"(?i)^(?:we|i)(?:['’](?:ll|re|m)| will| are| am) (?:[\w'’-]+ ){1,8}?(?:all day|today|tonight|right now|now|this (?:morning|afternoon|evening|week))\W*$"
+)
+"""How somebody says what he is about to do: "we'll work on it all day"."""
+
 _FOR_EVER = re.compile(
     r"(?i)\b(?:always|never|not|don['’]t|only|when(?:ever)?|(?:every|each) time|from (?:now|here)|in (?:the )?future|going forward|avoid|refrain|stop|keep|leave|without|before|after) "
 )
@@ -116,6 +126,8 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, st
         or "**" in bare
         or _REASSURES.match(bare)
         or _POINTS_AT.search(bare)
+        or _FOR_TODAY.match(bare)
+        or (_IN_TURN.match(bare) and not _FOR_EVER.search(bare))
         or (polite is not None and _PLAIN_REQUEST.search(polite[0]) and not _FOR_EVER.search(bare))
         or _DESCRIBES.search(bare.rstrip(" .!"))
         or (polite is None and is_question(sentence) and not _ORDERS_IN_A_CASE.match(bare))
