@@ -53,6 +53,7 @@ def test_what_is_meant_to_last_is_heard_by_its_grammar_as_a_whole(message: str) 
         "just use the other file for this one",
         "First tell me what it does and where you see risks",
         "we'll work on it all day",
+        "after a restart of both",
         "I only need the return ticket",
         "Make a chart of the last six months",
         "The demo went well, they only asked about the price",

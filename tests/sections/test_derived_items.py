@@ -92,7 +92,9 @@ def test_what_is_known_by_its_grammar_alone_has_its_turn_behind_the_steps() -> N
     for form, shown in (("lasting", step), ("modal", rule)):
         with Hud.in_memory() as hud:
             s = hud.session("s")
-            s.append(ConstraintAdd(rule, derived=True, form=form), StepAdd("Begin"), StepAdd(step), origin=Origin.USER)
+            s.append(
+                ConstraintAdd(rule, derived=True, form=form), StepAdd("Begin"), StepAdd(step), origin=Origin.USER
+            )
             text = s.frame(used_tokens=1000, limit_tokens=200_000, placement="system", budget=64).text
             assert [words for words in (rule, step) if words in text] == [shown], text
             assert rule in frame(s) and step in frame(s)

@@ -63,6 +63,11 @@ _FOR_TODAY = re.compile(
 )
 """How somebody says what he is about to do: "we'll work on it all day"."""
 
+_BARE_PHRASE = re.compile(
+    r"(?i)^(?:after|before|during|since|until|at|in|on|by|with|for|from|to) (?!.*(?:\d|\b(?:no|not|only|never)\b))[^ ,;:]+(?: [^ ,;:]+){0,3}$"
+)
+"""A phrase of time or place alone: half a sentence, whatever is in it."""
+
 _FOR_EVER = re.compile(
     r"(?i)\b(?:always|never|not|don['’]t|only|when(?:ever)?|(?:every|each) time|from (?:now|here)|in (?:the )?future|going forward|avoid|refrain|stop|keep|leave|without|before|after) "
 )
@@ -127,6 +132,7 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, st
         or _REASSURES.match(bare)
         or _POINTS_AT.search(bare)
         or _FOR_TODAY.match(bare)
+        or _BARE_PHRASE.match(bare.rstrip(" .!"))
         or (_IN_TURN.match(bare) and not _FOR_EVER.search(bare))
         or (polite is not None and _PLAIN_REQUEST.search(polite[0]) and not _FOR_EVER.search(bare))
         or _DESCRIBES.search(bare.rstrip(" .!"))
