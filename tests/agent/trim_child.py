@@ -58,7 +58,7 @@ MODEL = InProcessModel(answer, window=Window(16_000, 2_000, None, "host"))
 
 class _TellTrims:
     def add(self, event: AgentEvent | None) -> None:
-        if isinstance(event, MessagesTrimmed):
+        if isinstance(event, MessagesTrimmed) and event.messages:  # else only outputs left: there is no note
             os.write(1, b"trimmed\n")
 
 
