@@ -38,8 +38,8 @@ class _Child:
     def _hear(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            sessions, beats = line.split()
-            self.said = int(sessions), int(beats)
+            if len(fields := line.split()) == 2:  # the last line of a process that is ended may be cut off
+                self.said = int(fields[0]), int(fields[1])
 
     def processor_seconds(self) -> float:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
