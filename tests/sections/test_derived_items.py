@@ -79,10 +79,12 @@ def test_an_order_that_is_the_task_is_no_rule_beside_it() -> None:
     order, rule = "Make the conversion of currencies exact", "Never edit anything under vendor/"
     with Hud.in_memory() as hud:
         s = hud.session("s")
-        s.append(ConstraintAdd(order, derived=True), ConstraintAdd(rule, derived=True), origin=Origin.USER)
+        s.append(ConstraintAdd(order, derived=True, form="lasting"), origin=Origin.USER)
+        s.append(ConstraintAdd(rule, derived=True, form="modal"), origin=Origin.USER)
         s.append(TaskSet(f"{order}."))
         assert [one.text for one in s.state.constraints] == [rule]
         s.append(TaskSet(f"Bring the importer up to date. {rule}."))
+        s.append(TaskSet(f"{rule}."))
         assert [one.text for one in s.state.constraints] == [rule], "it holds when the task is done"
 
 

@@ -98,8 +98,9 @@ def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
             return after if derived else remember_refused(constraints, after)
         case TaskSet(description=description):
             # An order that somebody begins with reads like a rule, until the agent says that it is the task.
-            for rule in _said_by(constraints, description, derived=True, whole=True):
-                constraints = remove_item(constraints, rule.id)
+            for rule in constraints.items:
+                if rule.derived and rule.by_grammar and _is_most_of(rule.text, description):
+                    constraints = remove_item(constraints, rule.id)
             return constraints
         case ConstraintConfirm(id=id):
             return confirm_item(constraints, id, event)
@@ -115,22 +116,22 @@ def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
     return constraints
 
 
-def _said_by(
-    constraints: ConstraintsState, text: str, *, derived: bool, whole: bool = False
-) -> tuple[Constraint, ...]:
+def _said_by(constraints: ConstraintsState, text: str, *, derived: bool) -> tuple[Constraint, ...]:
     """Return the rules, derived ones or stated ones, of which a stated one says in the same words what a derived one
-    does: those that `text` contains where it is the stated one, else those that contain it. With `whole`, only those
-    that are nearly all of `text`."""
+    does: those that `text` contains where it is the stated one, else those that contain it."""
     words = _comparable(text)
-    least = _MOST_OF * len(words) if whole else 0
     return tuple(
         rule
         for rule in constraints.items
         if rule.derived is derived
-        and (whole or rule.text != text)
-        and len(_comparable(rule.text)) >= least
+        and rule.text != text
         and _contains(words if derived else _comparable(rule.text), _comparable(rule.text) if derived else words)
     )
+
+
+def _is_most_of(rule: str, task: str) -> bool:
+    words, whole = _comparable(rule), _comparable(task)
+    return _contains(whole, words) and len(words) >= _MOST_OF * len(whole)
 
 
 def _comparable(text: str) -> str:
