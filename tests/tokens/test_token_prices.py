@@ -8,7 +8,7 @@ import pytest
 
 from hudkit.context.caching import CallCost, usd_cost
 from hudkit.errors import ConfigError
-from hudkit.tokens import model_facts, prices_of
+from hudkit.tokens import known_prices, model_facts, prices_of
 from hudkit.tokens.model_facts import BUNDLED
 
 
@@ -16,9 +16,11 @@ from hudkit.tokens.model_facts import BUNDLED
 def bare(monkeypatch):
     """As if the data of genai-prices could not be loaded."""
     monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", None)
-    model_facts._snapshot.cache_clear()
+    for remembered in (model_facts._snapshot, known_prices):
+        remembered.cache_clear()
     yield
-    model_facts._snapshot.cache_clear()
+    for remembered in (model_facts._snapshot, known_prices):
+        remembered.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,21 @@ def test_the_table_agrees_with_the_catalogue(model):
     found = prices_of(model, timestamp=1_795_219_200_000)
     assert (found.input, found.cached_read, found.cache_write, found.output) == BUNDLED[model]
     assert found.source.startswith("genai-prices ")
+
+
+def test_what_is_known_of_a_model_without_prices_is_none(bare):
+    assert known_prices("acme-7") is None
+    assert known_prices("gpt-5") == prices_of("gpt-5")
+
+
+def test_near_matches_are_looked_for_only_to_name_them(monkeypatch):
+    def look(*words, **settings):
+        raise AssertionError(f"looked for names near {words[0]!r}")
+
+    monkeypatch.setattr("difflib.get_close_matches", look)
+    assert known_prices("orchid-without-a-price") is None
+    with pytest.raises(AssertionError, match="orchid-without"):
+        prices_of("orchid-without-a-price")
 
 
 def test_prices_change_with_time():

@@ -21,13 +21,12 @@ from hudkit.context.caching import (
     receipt_of_account,
     receipt_of_trail,
 )
-from hudkit.errors import ConfigError
 from hudkit.hud.session_keys import host_id_of_key
 from hudkit.hud.session_lookup import recorded_title, short_ids
 from hudkit.log import Event
 from hudkit.log.event_log import EventLog
 from hudkit.log.payloads import CompactAfter, EventGap
-from hudkit.tokens import Prices, prices_of
+from hudkit.tokens import known_prices
 from hudkit.tools.cache_text import (
     CACHE_RULES,
     break_cause,
@@ -104,14 +103,7 @@ def _account_of(log: EventLog, name: str, upto: int | None = None) -> tuple[Cach
                 damaged.append(event.seq)
             yield event
 
-    return account_for_calls(events(), _price), damaged
-
-
-def _price(model: str) -> Prices | None:
-    try:
-        return prices_of(model)
-    except ConfigError:
-        return None
+    return account_for_calls(events(), known_prices), damaged
 
 
 def _receipt_of(log: EventLog, name: str, account: CacheAccount, upto: int | None) -> CostReceipt:

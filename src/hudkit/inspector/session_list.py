@@ -18,9 +18,9 @@ from hudkit.compose import Band
 from hudkit.hud import ClockAndIds, SessionCore
 from hudkit.hud.frame_request import estimate_usage
 from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key
-from hudkit.inspector.session_record import price_of
 from hudkit.log import SessionHead
 from hudkit.sections.state import HudState
+from hudkit.tokens import known_prices
 from hudkit.tokens.model_facts import Source
 
 PAGE_ROWS = 50
@@ -184,7 +184,7 @@ class SessionList:
             del self._cores[next(iter(self._cores))]
 
     def _read_all(self) -> None:
-        price_of("gpt-5")  # the catalogue takes a second to load: not while somebody waits
+        known_prices("gpt-5")  # the catalogue takes a second to load: not while somebody waits
         for head in self.heads():
             if self._is_closing.is_set():
                 return

@@ -23,7 +23,7 @@ from hudkit.log import Event
 from hudkit.log.payloads import CompactAfter, ContextSnapshot, EventRestate, Redact, SessionStart
 from hudkit.sections.call_history import CALL_FOLDS, WindowState
 from hudkit.sections.state import HudState, fold, undo_reaches
-from hudkit.tokens import Prices, Window, prices_of
+from hudkit.tokens import Window, known_prices
 
 CHECKPOINT_EVERY = 500
 """Events between two states that are remembered."""
@@ -176,7 +176,7 @@ class SessionRecord(HudSession):
         end = min(len(self._read), (part + 1) * PART_EVENTS)
         if part not in self._accounts or self._accounts[part][0] != end:
             events = self._read[part * PART_EVENTS : end]
-            self._accounts[part] = (end, account_for_calls(events, price_of))
+            self._accounts[part] = (end, account_for_calls(events, known_prices))
         return self._accounts[part][1]
 
     def hits_of(self, call: RecordedCall) -> CallHits | None:
@@ -219,11 +219,3 @@ class SessionRecords:
         while len(self._open) > self._MAX_OPEN:
             del self._open[next(iter(self._open))]
         return record
-
-
-def price_of(model: str) -> Prices | None:
-    """Return the list prices of a model; `None` where there are none."""
-    try:
-        return prices_of(model)
-    except ConfigError:
-        return None

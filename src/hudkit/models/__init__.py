@@ -44,7 +44,7 @@ from hudkit.models.port import (
     UserMessage,
     complete,
 )
-from hudkit.tokens import Prices, Window, prices_of, window_of
+from hudkit.tokens import Prices, Window, known_prices, window_of
 
 if TYPE_CHECKING:
     from hudkit.models.pydantic_ai_model import PydanticModel
@@ -125,14 +125,7 @@ def open_model(
         name,
         provider_options,
         find_window,
-        prices or _listed(model),
+        prices or known_prices(model),
         secrets=(key,),
         asks_server=asks_server and window is None,
     )
-
-
-def _listed(model: str) -> Prices | None:
-    try:
-        return prices_of(model)
-    except ConfigError:
-        return None

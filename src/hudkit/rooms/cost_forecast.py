@@ -18,7 +18,7 @@ from hudkit.models.model_names import resolve_model_name
 from hudkit.rooms.hud import AgentHud, CachedRenderer, build_agent_hud
 from hudkit.rooms.players import IMPROVISER_MODEL, PlayerRegistry, UnavailablePlayer
 from hudkit.rooms.world import World
-from hudkit.tokens.model_facts import BUNDLED, prices_of
+from hudkit.tokens.model_facts import BUNDLED, known_prices, prices_of
 
 OUTPUT_TOKENS = 170
 """Tokens of an answer, where nobody has measured them."""
@@ -72,9 +72,8 @@ def forecast_model(model: str, beats: int, hud_tokens: float, *, is_free: bool =
     if is_free or model == IMPROVISER_MODEL:
         return ModelForecast(model, beats, 0, 0, 0.0)
     input_tokens, output_tokens = round(hud_tokens), beats * OUTPUT_TOKENS
-    try:
-        prices = prices_of(model.partition(":")[2] or model)
-    except ConfigError:
+    prices = known_prices(model.partition(":")[2] or model)
+    if prices is None:
         return ModelForecast(model, beats, input_tokens, output_tokens, None)
     cost = (input_tokens * prices.input + output_tokens * prices.output) / _MILLION
     return ModelForecast(model, beats, input_tokens, output_tokens, cost)

@@ -446,7 +446,20 @@ def prices_of(model: str, *, timestamp: int | None = None) -> Prices:
     Loads the catalogue at the first call (slow: not within an agent's call). Raises `ConfigError`, naming
     near matches, for a model without a token price.
     """
-    return _from_catalogue(model, timestamp) or _from_table(model) or _refuse(model)
+    return _find_prices(model, timestamp) or _refuse(model)
+
+
+@cache
+def known_prices(model: str) -> Prices | None:
+    """Return the present prices of a model; `None` for one without a token price. Looked up once in a process.
+
+    Whoever asks for each call of a session asks here: to name near matches takes longer than to read the call.
+    """
+    return _find_prices(model)
+
+
+def _find_prices(model: str, timestamp: int | None = None) -> Prices | None:
+    return _from_catalogue(model, timestamp) or _from_table(model)
 
 
 def _from_catalogue(model: str, timestamp: int | None) -> Prices | None:

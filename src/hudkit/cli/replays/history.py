@@ -20,13 +20,13 @@ from hudkit.cli.replays.player import ReplayClock, anchor, role
 from hudkit.cli.replays.survival import live_items, names_item, plain_words, seen_words
 from hudkit.context.caching import RecordedBreak, find_recorded_break
 from hudkit.context.caching.recorded_breaks import policy_of
-from hudkit.errors import BudgetError, ConfigError, HudkitError
+from hudkit.errors import BudgetError, HudkitError
 from hudkit.hud import TokenCounter
 from hudkit.ingest import KnownFacts, derive_facts
 from hudkit.ingest.host_tools import neutral_call
 from hudkit.ingest.tool_calls import finished_call, relative_path
 from hudkit.sections.state import HudState
-from hudkit.tokens import Prices, prices_of, window_of
+from hudkit.tokens import Prices, known_prices, window_of
 from hudkit.transcripts import Message, SessionRow, ToolPart
 from hudkit.transcripts.history_segments import HistorySegment, read_segments
 from hudkit.transcripts.prompt_window import prompt_blocks
@@ -263,7 +263,7 @@ class _CallCosts:
         """Take up the next call."""
         self.number += 1
         self.model = call.model or self.model
-        prices = _price(call.model)
+        prices = known_prices(call.model)
         spent = call_tokens(call, prices)
         self.models[call.model] = self.models.get(call.model, TokenSums()).plus(spent)
         # Requests for another purpose have a prefix of their own.
@@ -304,19 +304,6 @@ def call_tokens(call: TranscriptCall, prices: Prices | None) -> TokenSums:
     usd = usage.input * prices.input + usage.cache_read * prices.cached_read + output * prices.output
     usd += (usage.cache_write - hour) * prices.cache_write + hour * HOUR_WRITE_FACTOR * prices.input
     return msgspec.structs.replace(sums, usd=usd / 1_000_000)
-
-
-_PRICES: dict[str, Prices | None] = {}
-
-
-def _price(model: str) -> Prices | None:
-    # Looking a model up in the catalogue takes longer than reading its call.
-    if model not in _PRICES:
-        try:
-            _PRICES[model] = prices_of(model)
-        except ConfigError:
-            _PRICES[model] = None
-    return _PRICES[model]
 
 
 # -- compactions -------------------------------------------------------------------------------------------------

@@ -25,9 +25,10 @@ from hudkit.inspector.pages.page_shell import (
     window_use,
 )
 from hudkit.inspector.session_list import SessionSummary
-from hudkit.inspector.session_record import PART_EVENTS, RecordedCall, SessionRecord, price_of
+from hudkit.inspector.session_record import PART_EVENTS, RecordedCall, SessionRecord
 from hudkit.log import Event
 from hudkit.log.payloads import CompactAfter
+from hudkit.tokens import known_prices
 from hudkit.tools.cache_text import break_cause, epoch_reason
 from hudkit.tools.receipt_text import TRIGGER_WORDS
 from hudkit.tools.review import ReviewedItem, heard_items
@@ -230,7 +231,7 @@ def _cost_plot(record: SessionRecord, calls: Sequence[RecordedCall], account: Ca
     if not weights:
         words = "The host reported no usage, so that there is nothing to compare."
         return e("figure", caption, e("p", words, class_="soft"), class_="chart")
-    prices = price_of(account.model)
+    prices = known_prices(account.model)
     rate = prices.input / 1_000_000 if prices is not None else 1.0
     with_hud, without = [0.0], [0.0]
     for weight in weights:
