@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import hypot, isfinite, sqrt
+from operator import mul
 
 import msgspec
 
@@ -37,6 +38,9 @@ REQUEST_PARTS: tuple[tuple[str, float, float, float], ...] = (
 """The parts of a request in the order of every vector here."""
 
 PART_COUNT = len(REQUEST_PARTS)
+
+_UPPER = tuple((row, col) for row in range(PART_COUNT) for col in range(row, PART_COUNT))
+"""The places of a matrix's upper triangle, by rows: a matrix of doubts is symmetric, and kept as these."""
 
 MAX_MODELS = 4
 """Models of a session of which it is remembered how they count, the one in use last."""
@@ -139,10 +143,10 @@ def learn_from_report(calibration: ModelCalibration, amounts: Sequence[float], r
         limit = _OUTLIER_DEVIATIONS * sqrt(variance)
         residual = max(-limit, min(limit, residual))
     gain = [each / variance for each in moved]
-    size = range(PART_COUNT)
-    remaining = [[doubts[row][col] - gain[row] * moved[col] for col in size] for row in size]
-    factors = tuple(_short(factor + step * residual) for factor, step in zip(calibration.factors, gain, strict=True))
-    triangle = _triangle(remaining)
+    pairs = zip(calibration.factors, gain, strict=True)
+    factors = tuple([_short(factor + step * residual) for factor, step in pairs])
+    # what remains in doubt is symmetric: only its upper triangle is worked out
+    triangle = tuple([_short(doubts[row][col] - gain[row] * moved[col]) for row, col in _UPPER])
     if not _is_sound(factors, triangle):
         return calibration
     return ModelCalibration(
@@ -194,33 +198,33 @@ def _relative_change(before: float, now: float) -> float:
 
 
 def _with_diagonal(matrix: list[list[float]], diagonal: Sequence[float]) -> list[list[float]]:
-    return [
-        [each + diagonal[row] if row == col else each for col, each in enumerate(line)]
-        for row, line in enumerate(matrix)
-    ]
+    sums = [line.copy() for line in matrix]
+    for place, each in enumerate(diagonal):
+        sums[place][place] += each
+    return sums
 
 
 def _dot(left: Sequence[float], right: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(left, right, strict=True))
+    total: float = sum(map(mul, left, right))
+    return total
 
 
 def _spread(doubts: list[list[float]], units: Sequence[float]) -> float:
-    return sum(a * b * doubts[row][col] for row, a in enumerate(units) for col, b in enumerate(units))
+    rows = zip(units, doubts, strict=True)
+    return sum([a * b * doubt for a, row in rows for b, doubt in zip(units, row, strict=True)])
 
 
 def _matrix(triangle: Sequence[float]) -> list[list[float]]:
     """The whole symmetric matrix of its upper triangle by rows."""
     matrix = [[0.0] * PART_COUNT for _ in range(PART_COUNT)]
-    values = iter(triangle)
-    for row in range(PART_COUNT):
-        for col in range(row, PART_COUNT):
-            matrix[row][col] = matrix[col][row] = next(values)
+    for (row, col), value in zip(_UPPER, triangle, strict=True):
+        matrix[row][col] = matrix[col][row] = value
     return matrix
 
 
 def _triangle(matrix: list[list[float]]) -> Vector:
     """The upper triangle of a symmetric matrix, by rows."""
-    return tuple(_short(matrix[row][col]) for row in range(PART_COUNT) for col in range(row, PART_COUNT))
+    return tuple([_short(matrix[row][col]) for row, col in _UPPER])
 
 
 def _short(value: float) -> float:

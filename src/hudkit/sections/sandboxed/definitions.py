@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b, sha256
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
@@ -257,12 +258,12 @@ def add_trust(paths: SectionPaths, digest: str, path: Path) -> None:
 
 def _section_paths(folder: Path) -> Iterator[Path]:
     try:
-        paths = sorted(
-            path for path in folder.iterdir() if path.suffix in _PARSERS and SECTION_NAME.fullmatch(path.stem)
-        )
+        names = os.listdir(folder)  # noqa: PTH208 (looked at before every frame, as a rule in vain)
     except OSError:
         return
-    yield from paths[:_MAX_FILES]
+    paths = sorted(folder / name for name in names)
+    named = (path for path in paths if path.suffix in _PARSERS and SECTION_NAME.fullmatch(path.stem))
+    yield from islice(named, _MAX_FILES)
 
 
 def _folder_signature(folder: Path) -> object:
@@ -272,7 +273,7 @@ def _folder_signature(folder: Path) -> object:
 def file_signature(path: Path) -> object:
     """Return what changes when a file does (inode, size, times); `None` where there is none."""
     try:
-        status = path.lstat()
+        status = os.lstat(path)  # a path's own method costs more than the call
     except OSError:
         return None
     return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
