@@ -15,7 +15,7 @@ from bench.rooms_world import BenchWorld, Busy
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import CachedRenderer
 from hudkit.rooms.players import PlayerRegistry
-from hudkit.rooms.scheduler import RealClock, WorldRunner
+from hudkit.rooms.scheduler import RealClock, WorldRunner, freeze_survivors
 
 TITLE = "rooms: 100,000 agents in one process"
 
@@ -33,7 +33,7 @@ def run() -> list[Figure]:
     """
     scratch = Path(".cache").absolute()
     scratch.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=scratch) as place:
+    with tempfile.TemporaryDirectory(dir=scratch) as place, freeze_survivors():
         return large(Path(place), int(os.environ.get("HUDKIT_BENCH_AGENTS", AGENTS)))
 
 

@@ -3,6 +3,7 @@ be composed again from the log."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from typing import Any
@@ -19,6 +20,7 @@ from hudkit.rooms.hud.anchored_hud import merge_present
 from hudkit.rooms.hud.format_savings import measure_savings
 from hudkit.rooms.hud.notations import NEWS_COLUMNS, SHORT_NAMES, decode_compact_hud
 from hudkit.rooms.players import ScriptedPlayer
+from hudkit.rooms.scheduler import WorldRunner
 from hudkit.rooms.world import TokenRules, WorldRules
 from hudkit.rooms.world_replay import replay_log
 
@@ -159,6 +161,36 @@ def test_a_process_that_is_started_again_goes_on_from_the_same_base(format_: str
             assert build_agent_hud(world, agent, now, CachedRenderer()).text == seen.text
         for n in range(12):
             sim.architect.say(1, f"Message {n}")
+
+
+class _CountingRenderer(CachedRenderer):
+    """Counts how often a room's messages are chosen: as often as bases are written."""
+
+    choices = 0
+
+    def first_within(self, *args: Any, **named: Any) -> int:
+        self.choices += 1
+        return super().first_within(*args, **named)
+
+
+def test_a_base_is_not_written_again_for_the_beat_behind_it() -> None:
+    sim = village()
+    renderer = _CountingRenderer()
+    sim.runner = WorldRunner(sim.world_log, sim.players, clock=sim.clock, renderer=renderer)
+    sim.architect.say(1, "Good morning.")
+
+    async def beat_twice() -> None:
+        for number in range(2):
+            assert await sim.runner.step(1) == 1
+            choices.append(renderer.choices)
+            sim.clock.advance(60)
+            sim.architect.say(1, f"Message {number}")
+
+    choices: list[int] = []
+    asyncio.run(beat_twice())
+    first, second = sim.events_of(e.BeatBegun)
+    assert first.base and not second.base
+    assert choices[0] == choices[1] > 0
 
 
 @pytest.mark.parametrize("format_", FORMATS)

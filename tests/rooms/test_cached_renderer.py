@@ -206,3 +206,11 @@ def test_a_world_that_was_made_again_is_written_again(name: Any) -> None:
         setattr(one.world, field, getattr(two.world, field))
     assert_as_new(one, renderer, NOON)
     assert "one" not in str(build_agent_hud(one.world, 1, NOON, renderer).document["rooms"])
+
+
+def test_in_a_world_of_many_agents_what_is_kept_of_each_is_not_made_anew_in_every_round() -> None:
+    renderer, memory = CachedRenderer(), {"facts": "any"}
+    agents = range(220_000)
+    made = [renderer.while_same(("base", "json", agent), memory, object) for agent in agents]
+    again = [renderer.while_same(("base", "json", agent), memory, object) for agent in agents]
+    assert all(before is after for before, after in zip(made, again, strict=True))

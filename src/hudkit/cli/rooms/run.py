@@ -31,7 +31,16 @@ from hudkit.rooms.hud import CachedRenderer
 from hudkit.rooms.hud.format_savings import measure_savings
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, PlayerRegistry, open_players
 from hudkit.rooms.recording import RecordingPlayer, recording_beside
-from hudkit.rooms.scheduler import ANY_MODEL, Clock, ModelQuota, RealClock, RunnerMetrics, SimulatedClock, WorldRunner
+from hudkit.rooms.scheduler import (
+    ANY_MODEL,
+    Clock,
+    ModelQuota,
+    RealClock,
+    RunnerMetrics,
+    SimulatedClock,
+    WorldRunner,
+    freeze_survivors,
+)
 from hudkit.rooms.world import World
 from hudkit.rooms.world_export import TranscriptWriter
 from hudkit.rooms.world_file import island_world
@@ -57,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError(f"the world is paused ({world_log.world.paused})", hint="--resume lets it go on")
         world_run = _WorldRun(world_log, args, stack.enter_context(shared_leases(args.world)))
         bar = progress_bar() if args.quiet or args.json else nullcontext()
-        with bar as progress, world_telemetry(world_log):
+        with bar as progress, world_telemetry(world_log), freeze_survivors():
             stopped = asyncio.run(world_run.play(progress))
         facts = world_run.summary()
     if args.json:

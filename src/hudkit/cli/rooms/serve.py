@@ -29,7 +29,7 @@ from hudkit.errors import ConfigError
 from hudkit.rooms.cost_forecast import forecast_cost, forecast_text, listed_models
 from hudkit.rooms.players import open_players
 from hudkit.rooms.recording import RecordingPlayer
-from hudkit.rooms.scheduler import ModelQuota, WorldRunner
+from hudkit.rooms.scheduler import ModelQuota, WorldRunner, freeze_survivors
 from hudkit.rooms.world_log import WorldLog
 from hudkit.web.page_guard import loopback_address, page_token
 
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
             say=addresses.append,
             say_link=say_link,
         )
-        with world_telemetry(world_log):
+        with world_telemetry(world_log), freeze_survivors():
             asyncio.run(serving)
     return 0
 

@@ -14,6 +14,7 @@ from hudkit.compose import visible
 from hudkit.paths import shown_place
 from hudkit.rooms.cost_forecast import check_players
 from hudkit.rooms.players import open_players
+from hudkit.rooms.scheduler import freeze_survivors
 from hudkit.rooms.workers import Worker
 
 
@@ -34,7 +35,8 @@ def run(args: argparse.Namespace) -> int:
 
     settings = model_settings()
     worker = Worker(args.db, lambda: open_players(settings=settings), quotas=model_quotas(args), say=say)
-    return asyncio.run(_work(worker, args.long))
+    with freeze_survivors():
+        return asyncio.run(_work(worker, args.long))
 
 
 async def _work(worker: Worker, seconds: float | None) -> int:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from operator import is_
 from typing import Any
 
 import msgspec
@@ -140,6 +141,8 @@ def build_anchored_hud(facts: BeatFacts, budget: int | None = None) -> AgentHud:
         composed = composed if fits or budget == 0 else None
     if composed is None:
         composed = _rebase(facts)
+        # The beat's event makes this base the agent's: the next beat goes on from it as it is written here.
+        facts.renderer.hand_over(_base_key(facts), (composed.base, composed.written, *_world_parts(facts)))
     hud = _as_hud(facts, composed)
     if not facts.whispers:
         return hud
@@ -270,10 +273,26 @@ def _written_base(facts: BeatFacts, base: HudBase) -> _WrittenBase:
         then = msgspec.structs.replace(facts.agent, knowledge=base.knowledge, weights=base.weights)
         return _write_base(msgspec.structs.replace(facts, agent=then, upto=base.upto, whispers=()), base)
 
+    def take_over() -> _WrittenBase:
+        handed: tuple[HudBase, _WrittenBase, object, object] | None = facts.renderer.take_over(_base_key(facts))
+        if handed is None or handed[0] != base:
+            return make()
+        # What is written has the rooms of its world in it: one that was read again has others.
+        same_world = all(map(is_, handed[2:], _world_parts(facts)))
+        return handed[1] if same_world else make()
+
     if base is not facts.agent.base:
         return make()
-    key = ("base", facts.notation.name, facts.agent.id)
-    return facts.renderer.while_same(key, base, make, facts.world.prompts)
+    return facts.renderer.while_same(_base_key(facts), base, take_over, facts.world.prompts)
+
+
+def _world_parts(facts: BeatFacts) -> tuple[object, object]:
+    """Return what is another object in a world that was read again, and after a change of prompts."""
+    return facts.world.messages, facts.world.prompts
+
+
+def _base_key(facts: BeatFacts) -> tuple[str, str, int]:
+    return "base", facts.notation.name, facts.agent.id
 
 
 def _write_base(facts: BeatFacts, base: HudBase) -> _WrittenBase:

@@ -105,6 +105,8 @@ class CachedRenderer:
         self._counts: dict[str, int] = {}
         self._by_content: dict[Hashable, Any] = {}
         self._by_identity: dict[Hashable, tuple[object, object, Any]] = {}
+        self._news: dict[Hashable, RenderedMessage] = {}
+        self._handed_over: dict[Hashable, object] = {}
         self._rooms: dict[tuple[str, int], RenderedRoom] = {}
         self._actions: dict[tuple[str, int], tuple[int, list[RenderedAction]]] = {}
         self._row_count = 0
@@ -158,13 +160,23 @@ class CachedRenderer:
     def while_same(self, key: Hashable, of: object, make: Callable[[], V], other: object = None) -> V:
         """Return what `make` gives, made anew when `of` or `other` is another object.
 
-        For what is replaced when it changes: comparing two memories would cost more than writing one.
+        For what is replaced when it changes: comparing two memories would cost more than writing one. Keys are of
+        agents and formats, so that there are no more entries than those; a limit below that would write all anew in
+        each round of a large world.
         """
         entry = self._by_identity.get(key)
         if entry is None or entry[0] is not of or entry[1] is not other:
-            entry = _with_space(self._by_identity)[key] = (of, other, make())
+            entry = self._by_identity[key] = (of, other, make())
         value: V = entry[2]
         return value
+
+    def hand_over(self, key: Hashable, value: object) -> None:
+        """Keep what one beat made for the next one of its agent, which gets it from `take_over`, once."""
+        self._handed_over[key] = value
+
+    def take_over(self, key: Hashable) -> Any:
+        """Return what was handed over under this key, or `None`."""
+        return self._handed_over.pop(key, None)
 
     # -- messages ------------------------------------------------------------------------------------------------
 
@@ -234,13 +246,14 @@ class CachedRenderer:
     def news_item(self, message: RoomMessage, notation: Notation, now: int) -> RenderedMessage:
         """Return a message as it is written among the news."""
 
-        def make() -> RenderedMessage:
+        key = (notation.name, message.id, now // DAY if notation.short_times else 0)
+        item = self._news.get(key)
+        if item is None or item.message is not message:
             fields = hud_fields.message_fields(message, time_format(notation, now), reactions=False)
             piece = notation.news_item({"room_id": message.room, **fields}) + notation.between
-            return RenderedMessage(message, message.version, fields, piece, self.sum(piece))
-
-        day = now // DAY if notation.short_times else 0
-        return self.while_same(("news", notation.name, message.id, day), message, make)
+            item = RenderedMessage(message, message.version, fields, piece, self.sum(piece))
+            _with_space(self._news)[key] = item
+        return item
 
     # -- recent actions ------------------------------------------------------------------------------------------
 
@@ -264,7 +277,7 @@ class CachedRenderer:
         reused = reused if reused <= len(before) else 0
         lines = before[len(before) - reused :]
         lines = lines + [self._action(action, notation, now) for action in recent[reused:]]
-        _with_space(self._actions)[key] = (day, lines)
+        self._actions[key] = (day, lines)
         return lines
 
     def _action(self, action: RecentAction, notation: Notation, now: int) -> RenderedAction:

@@ -9,7 +9,7 @@ without the actions these are 5,300, too many, so the examples go (5,000), and f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -128,8 +128,13 @@ def build_self_section(facts: BeatFacts) -> _SelfSection:
     available = cap - prefix.tokens - around
     if knowledge.tokens > available:
         # Cutting tries many lengths, so what came of it is kept as long as the memory is the same.
-        key = ("cut", notation.name, available, knowledge.identity, *knowledge.memory[1:])
-        knowledge, cut_away = renderer.while_same(key, agent.knowledge, lambda: writer.cut(available))
+        cuts: dict[Hashable, tuple[IdentityAndKnowledge, list[HudOmission]]]
+        cuts = renderer.while_same(("cut", notation.name, agent.id), agent.knowledge, dict)
+        key = available, knowledge.identity, *knowledge.memory[1:]
+        if key not in cuts:
+            cuts.clear()
+            cuts[key] = writer.cut(available)
+        knowledge, cut_away = cuts[key]
         omitted += cut_away
     left = available - knowledge.tokens
     # Prompts and the shortest identity alone are too much: only the world's owner can change that.
