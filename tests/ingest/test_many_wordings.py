@@ -75,6 +75,28 @@ def test_what_is_said_for_the_moment_or_by_others_is_nothing(message: str) -> No
     assert not heard(message)
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Each page of the wizard saves twice, and the second save is slower.",
+        "As far as I know, a session ends after an hour.",
+        "The names are always unique, aren't they?",
+        "they only ever store the last value, don't they",
+        "It's a bit like a library: you bring a thing back and somebody else takes it.",
+        "I want the chart to show both years and a line for the mean.",
+        "All users on the second server see last week's data.",
+        "The import takes 40 seconds, everything else takes two.",
+    ],
+)
+def test_ordinary_talk_brings_nothing(message: str) -> None:
+    assert not heard(message)
+
+
+def test_how_it_is_done_with_us_is_no_tale_of_others() -> None:
+    assert heard("In our lab nobody eats at the benches").rules
+    assert not heard("In his lab nobody eats at the benches").rules
+
+
 def test_what_insists_on_a_sentence_counts_for_it_and_is_no_item() -> None:
     said = heard("Speakers get 25 minutes. Keep that in mind for anything you schedule.")
     assert len([*said.rules, *said.facts]) == 1 and "25 minutes" in str(said)

@@ -9,66 +9,69 @@ from __future__ import annotations
 
 from functools import cache
 
-_START = -48
+_START = -45
 """What a sentence of which nothing is found has."""
 
 _TABLE = """
-I: doing -40, need -10, should -30, want 53, will -69, would 38
-a: name 54, now -13
-all: need 58
-an: outsider -78
-bare: I -11, ed -29, ing -10, it -54, my -45, never -35, no 58, noun -27, number -12, one 64, plural 115, prep -43, quoted -31, say 24, the -72, thing 38, thing number -20, thing prep -9, thing prep not 14, thing prep number 33, verbs -23, we 43, with prep -14, you -48
-be: then a -16, then all 19, then bad -28, then chat -9, then ed 19, then insist 10, then mark 26, then never -38, then noun 12, then now 16, then number 74, then plural -18, then prep -45, then the 36, then verb 38, then wh 31
-but: not 55
-case: I -30, a 49, behind I 10, behind a 12, behind all 10, behind ing -47, behind mark -32, behind number 43, behind prep 11, behind the -11, behind they -25, behind we -32, behind you 67, the 11, you 17
-compared: - -27
-dont: then verb -43, then want 39
-ed: then I -14, then it -44, then mark 45, then my 57, then noun -28, then number -11, then prep 34, then the -41
-ends: open -198
-first: I -15, a -20, all 71, and_ 48, bad 24, be -15, because -33, dont -16, ed -34, if_ 29, ing -14, insist 35, it -58, let 17, may -34, maybe -59, most 52, my -34, none -8, noun -16, number -55, one 11, past -39, prep 44, remember_ 37, say -66, should -13, the -16, they -28, think -31, verbs 53, wh -18, would 46, you -9
-frame: bare 21, has done -23, let I -44, let do 27, let noun -25, let verb -20, may 36, must -11, need -14, nothing -18, now -35, order 12, order all 46, order never 91, order not 41, past -77, question -64, question be -29, question do -51, question should -17, question would 63, subjectless be 11, subjectless do -11, subjectless want 20, subjectless would -19, want -18, wh -47, would -40
-general: - -27
-had: then prep -16
-has: a -28, all 15, and_ -65, bad -58, be 42, because 66, chat -115, did -21, dont 84, few 12, future 10, had -75, have 45, his -60, if_ 34, ing -35, insist 19, instead 9, it -34, let 64, mark -60, may -68, maybe -98, most 47, must 38, my -70, need 18, never 38, no 28, none 53, noun 32, now -98, one 39, only 43, past -30, please 106, plural 28, prep 46, quoted -14, remember_ 49, say -78, settled 89, should -61, the 8, there -33, they -14, think -30, verb 26, verbs 17, want 71, was -68, we 25, wh -118, would -84, you 19
-have: then a -21, then because -14, then ed -23, then never -16, then noun -29, then number -9, then prep 60, then say -9, then settled 47
-ing: now 50
-it: must -28, would 23
-last: I 24, all 44, bad -16, be 21, chat -75, few -34, if_ 11, insist 10, instead 46, it -34, most 21, never -10, noun -19, now -25, number -36, only 49, please -28, quoted -53, there -36, they 31, think -18, verb -14, verbs 33
-mark: bracket -35, colon 33, comma 80, exclamation -116, question -224
-may: then never 34, then noun -9, then verb -16
-maybe: now -18
-must: then have -15, then never 43, then verb -25
-my: now 22
-name: may 21, now 11, past -41
-need: then a 67, then prep -13
-never: now -21
-no: now 15
-none: may 39
-noun: may -31, now -9, past 37
-number: now 12
-of: I -55, all 53, alls 15, if_ -27, ing -42, insist 36, it -53, maybe -62, my 18, name -23, never -33, none 36, one -57, past -32, plural 27, prep -15, say -40, thes 9, they -20, think -23, verb 42, verbs 15, we 23
-order: I -37, a -40, a noun -17, it -20, it noun 8, it prep -59, mark -33, not never 37, not verb 27, noun -19, of keeping 87, of keeping general 29, of keeping particular 58, of once -59, of once general 17, of once particular -77, of other general 60, of other particular -62, plural 27, prep 47, the -77, the ing -10, the noun 10, the plural -8, the verb -13, the verbs 15
-pair: I all -21, I be -116, I dont 20, I ed -23, I have -52, I need -19, I never 19, I think -50, I verb -19, I want 30, I will -93, I would 63, a day 45, be a 24, be bad -30, be ed 45, be ing -28, be insist 24, be it -24, be never 10, be noun -12, be now 38, be number 47, be plural -17, be prep 18, be the -31, be there -27, day be -10, do I -28, do we -11, do you -37, dont verb 48, have a 24, have ed -44, have number -14, have was -15, if_ I -21, if_ a 61, if_ all 63, if_ ing 18, if_ it -21, if_ noun -25, if_ one -12, if_ the 8, if_ they -24, if_ we -82, if_ you 106, it all -54, it ed -38, it must -26, it should 21, it verbs 26, it was -17, may you -73, most number 36, must be -42, must have -9, must never 57, must verb 12, never prep 62, no noun 42, no plural 13, noun all -21, noun be 38, noun ed -34, noun must 24, noun verbs 36, only verb -27, please dont 18, please verb -54, plural ed 24, plural must 38, plural only -24, plural prep 20, plural verb 44, prep all 27, prep future -23, prep now 102, prep number 19, should I -15, should be -25, the day 17, they never -10, they verb 38, verb a -40, verb all 31, verb it 26, verb my -30, verb number -28, verb the 22, verbs prep 30, want it 9, want noun 26, want plural -9, want prep -24, we dont 15, we ed 14, we may 8, we need -23, we never -52, we verb 62, we will 45, would have -40, would you 46, you be 26, you ed -16, you may -52, you never 24, you say 44, you should 14, you verb 41
-particular: - -49
-past: past -22
-plural: may -50, must 22, past 19
-prep: now 25, past -35
-should: then never 16
-the: may 83, now -45, past -31, should -17, want 26
-thes: now 9
-they: now -36, past 53
-thing: now 45, now day 14, now number 57, now plain 9
-topic: I 13, all 25, before 18, it 27, my -43, now 32, plural 8, the -48
-two: choosing 148, for now -90, insisting 40, judging -120, lasting 62, over -123, past -142, thought -120
-verb: now 40, then a -20, then mark 15, then noun -39, then plural 21, then prep 9, then the -33
-verbs: now -34, then a -34, then mark 19, then nothing 28, then number 13, then prep 37, then the -31
-want: then prep -76
-was: then noun -31
-we: doing 22, now 32, past -43, will 67, would -40
-will: then be 29, then noun -52
-words: 1-2 -188, 26- -49, 3-4 -30, 9-15 40
-would: then be -11, then never -41, then prep 14, then want 27
-you: may 24, now -30, past 10
+I: doing -43, has done 20, may 32, need -16, now -28, past -14, should -24, want 55, would 42
+a: name 90, now -15, single thing -14
+all: need 65
+alls: now 13
+an: outsider -91
+bare: I 11, a -20, ed -29, ing -19, it -56, most 39, my -44, never -30, no 47, noun -38, number 49, one 80, plural 109, prep -24, say 31, the -74, they -45, thing 36, thing number 34, thing prep number 19, verbs -22, we 21, with prep -19, you -47
+be: then all 27, then bad -19, then ed 22, then ing -18, then never -20, then noun 19, then number 42, then plural -32, then prep -38, then the 47, then verb 54, then wh 37
+but: not 60
+case: I -37, a 52, before 9, behind all -14, behind ing -23, behind mark -46, behind number 21, behind the -26, behind we -39, behind you 49, the -19, you 18
+do: then never 19
+dont: then noun -20, then verb -37, then want 51
+ed: then I -13, then a -13, then it -43, then mark 51, then noun -25, then number -18, then prep 30, then the -39
+ends: open -133
+first: I -31, a -53, all 47, and_ 101, because -33, ed -14, few -44, if_ 46, ing -28, insist 29, it -73, let 9, may -29, maybe -48, most 12, my -50, never 9, no 11, none -17, number 17, one 14, only 12, past -24, plural -12, prep 13, remember_ 41, say -44, should -19, the -11, they -41, think -30, verb 13, verbs 68, we -16, wh -22, would 41, you -22
+frame: bare 29, doing -18, has done -17, let I -55, let noun -26, let verb 22, may 38, must -11, nothing -22, order 10, order all 24, order never 99, order not 58, past -80, question -52, question be -28, question do -47, question should -14, question would 61, subjectless be 18, subjectless do -9, subjectless want 29, subjectless would -22, want -54, wh -49, will 35, would -25
+general: - -30
+had: then a -14
+has: I -31, a -31, all 37, and_ -56, bad -47, be 32, because 60, chat -84, day -15, did -17, dont 69, ed 9, few 11, future 37, had -60, his -73, if_ 38, ing 28, insist 27, instead 31, it -30, let 92, mark -52, may -45, maybe -102, most 37, must 57, my -42, need 27, never 44, no 26, none 19, noun 24, now -106, only 42, past -52, please 114, plural 37, prep 41, quoted 34, remember_ 36, say -76, settled 115, should -38, there -71, they -39, think -48, verb 29, verbs 13, want 76, was -88, we 22, wh -101, will 20, would -62, you 28
+have: then a -53, then ed -15, then number -34, then prep 49, then settled 46
+if_: now -19, past -11
+ing: now 53
+it: must -34, past 8, would 23
+last: I 40, all 26, be 30, chat -86, day 22, ed -19, few -37, ing -10, insist 11, instead 45, it -35, most 27, noun -45, now -16, number 26, only 43, please -28, plural 13, quoted -56, there -22, they 36, think -15, verb -14, verbs 45, you -8
+mark: bracket -16, colon 50, comma 71, exclamation -67, question -214
+may: then never 12, then noun -33, then verb 12
+most: now -8
+must: then never 39, then verb -31
+my: now 39, past 10
+name: may 16, past -45
+need: then a 60, then prep 13
+never: now -13
+no: now 18
+none: may 42
+noun: may -39, now 12, past 29, want -41
+number: now -10
+of: all 48, if_ -28, ing -40, insist 37, it -35, maybe -48, most -22, name -27, never -21, no 10, none 47, now -8, number -28, one -60, past -24, plural 43, prep -34, say -29, the -18, they -26, think -22, verb 34, verbs 27, we 14, you -21
+one: past -28
+order: I -16, a -47, a noun -25, all -16, if_ 17, it -35, it noun 15, it prep -59, not never 37, not noun 12, not verb 32, noun -29, of keeping 83, of keeping general 38, of keeping particular 44, of once -60, of once general 17, of once particular -82, of other general 45, of other particular -42, plural 17, prep 52, the -77, the bad -11, the ing -19, the noun 25, the plural -23, the verb -21, the verbs 17
+pair: I be -58, I dont -18, I ed -41, I need -27, I never 18, I think -37, I verb -39, I want 53, I will -15, I would 74, a day 30, all verb -16, be a -11, be bad -58, be ed 45, be ing -24, be it -48, be noun -12, be now 60, be number 55, be plural -31, be prep 8, be the -34, be there -20, do I -11, do we -13, do you -36, dont verb 53, have ed -25, have number -17, have was -30, if_ I -33, if_ a 72, if_ all 37, if_ ing 14, if_ noun -17, if_ the -28, if_ we -93, if_ you 100, it all -45, it ed -42, it must -24, it should 22, it was -10, may you -46, most number 43, must be -48, must have 10, must never 46, must verb 14, never prep 60, no noun 50, no plural 9, no verbs 17, noun all -25, noun be 35, noun ed -22, noun must 20, noun prep 8, noun should -25, noun verbs 39, number noun 13, number plural -30, please dont 22, please verb -48, plural be 25, plural ed 13, plural must 26, plural never 9, plural only -15, plural prep 50, plural verb 43, prep all 26, prep day -8, prep now 114, prep number 9, should be -15, they all -26, they never -16, they verb 11, they verbs 9, verb a -33, verb all 37, verb it 53, verb my -15, verb number -27, verb the 31, verbs prep 24, want a -12, want it 12, want noun 36, want the 9, we all -35, we dont 20, we ed 12, we have 21, we may -12, we need -20, we never -41, we verb 62, we will 20, would have -37, would you 38, you be 29, you may -65, you must -9, you never 21, you say 47, you verb 33
+particular: - -47
+past: past -17
+plural: may -51, must 22, now 18, past 18
+prep: now 8, past -27
+should: then be -15, then never 20, then verb -10
+the: may 64, must 12, now -25, past -33, should -25, want 21
+thes: now 13
+they: now -39, past 51, want -13
+thing: now 14, now number 20
+topic: I 32, all 33, before 23, it 17, my -55, noun 31, now 29, number -11, plural 26, the -18
+two: choosing 132, for now -107, insisting 70, judging -67, lasting 33, over -108, past -128, thought -93, with us 87
+verb: now 32, then a -17, then mark 14, then noun -38, then prep 31, then the -27
+verbs: now -39, then a -34, then mark 16, then nothing 26, then number -19, then prep 19, then the -25
+want: then a -19, then noun 37, then prep -49
+was: then ed 27, then noun -32, then prep -17
+we: doing 19, need -43, now 72, past -36, will 44, would -38
+will: then verb 39
+words: 1-2 -163, 26- 21, 3-4 -45, 5-8 -18, 9-15 9
+would: then be -16, then never -50, then noun 17, then prep 21, then verb -11, then want 23
+you: may 17, must 26, now -31, past 12
 """
 """By the first word of a name, the rest of it with its weight."""
 

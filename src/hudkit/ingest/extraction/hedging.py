@@ -29,6 +29,7 @@ _SUPPOSES = _any_of(
     r"\b(?:had|were) (?:we|i|it) (?:to )?",
     r"\b(?:maybe|perhaps|possibly|might|wonder(?:ing|ed)?|not sure|unsure|vielleicht|falls wir)\b",
     r"\bif i (?:could|can)\b",
+    r"\bas far as i (?:can|know|understand|remember|see|recall)\b|\bas i understand (?:it|this|that)\b",
 )
 
 # "I would rather" and "would you" are how polite people order.
@@ -47,9 +48,15 @@ _REPORTS = _any_of(
 _SELF = _any_of(r"\byou (?:said|told|asked|mentioned|want(?:ed)?)\b")
 
 
+_ASKS_BACK = re.compile(
+    r"(?i),? (?:isn|aren|doesn|don|can|wasn|weren|didn|hasn|haven|couldn)['’]t (?:it|you|they|we|he|she|i|that|there)\W*$|, (?:is|are|does|do|was|were|did|has|have) (?:it|they|we|he|she|you|that|there)\W*$"
+)
+"""The end of a statement that asks whether it is so: ", isn't it"."""
+
+
 def is_question(sentence: Sentence) -> bool:
     """Return whether a sentence is a question, with its mark or without."""
-    return sentence.asks or bool(_ASKS.search(sentence.bare))
+    return sentence.asks or bool(_ASKS.search(sentence.bare)) or bool(_ASKS_BACK.search(sentence.bare))
 
 
 def is_supposition(text: str) -> bool:

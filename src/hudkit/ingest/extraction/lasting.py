@@ -113,7 +113,7 @@ _POINTS_BACK = re.compile(
     r"(?i)^(?:it|they|that|this|these|those|he|she)(?:['’]s|['’]re)?\b(?! is (?:important|forbidden|mandatory|essential|not allowed))"
 )
 
-_LASTING = 90
+_LASTING = 80
 """Hundredths of a logit from which on a sentence that no table knows is kept: of what is kept of a hand that nothing was
 learned from, more than nine of ten is meant to last."""
 
@@ -140,6 +140,8 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, st
     ):
         return None
     if is_errand(bare) or _tells(bare) or _OWN_STEP.match(bare) or _OPEN.search(bare):
+        return None
+    if _WANTS_BUILT.match(bare) and not _MORE_THAN_ONCE.search(bare):
         return None
     reading = _best_reading(bare)
     weight = (
@@ -204,6 +206,11 @@ _OPEN = re.compile(
     r"(?i)^(?:dear all,? |hi all,? )?we(?:['’]re| are) (?:an?|building|making|writing|developing|running)\b|^(?:we|i) have an? \w+|^(?:let['’]?s|let us) (?:begin|show|leave|see|start)\b|^(?:[\w-]+ keeps? \w+ing|many \w+|you['’]?re right|you are right|(?:info|warn|warning|error|debug|trace|fatal):|all right, let['’]?s|just curious|before you dive|i must|i tend|bear with|my \w+(?: \w+){0,4} (?:is|are) an? (?:mess|horror|disaster))\b|\bplease help\W*$|^(?:ask|tell|call|wake) me if you (?:have|need|want|like)(?: to)?\W*$|^[a-z]+, then [a-z]+\W*$|\basks? (?:whether|if)\b|\b(?:presently|currently|bear with me|not a decision|couple (?:of )?things)\b|^(?:no idea|(?:i )?(?:do not|don['’]?t) know|not sure|dunno|(?:we|i|you|they|one) could)\b|^(?:please )?(?:note|check|see|say|find out|look) (?:where|who|what|why|how|when|whether|if)\b|n['’]?t \w+(?: \w+){0,4} yet\W*$|^(?:everything|all(?: of (?:it|them))?) (?:is|are) (?:now )?\w+ed\W*$"
 )
 """What is not decided, asked to be looked up, or done."""
+
+_WANTS_BUILT = re.compile(
+    r"(?i)^(?:(?:and|but|so|also|now|then|ok(?:ay)?|well),? )*(?:i|we)(?:['’]d| would)? (?:want|need|like|love) (?:the|an?|my|our|this) (?!(?:tone|style|language|answers?|repl(?:y|ies)|explanations?|comments?)\b)(?:[\w'’-]+ ){1,3}(?:to [a-z]+|that|which|where|with)\b"
+)
+"""How somebody asks for a piece of work: what it is to do or to have."""
 
 _OWN_STEP = re.compile(
     r"(?i)^(?:(?:and|but|so|also|now|then|ok(?:ay)?|well),? )*(?:(?:i|we)(?:['’](?:m|re)| am| are) (?:\w+ )?(?:trying|working|struggling|wondering|thinking|considering|torn|feeling|confident|stuck|looking|planning|hoping|worried|getting|having|learning)\b|i(?:['’]ll| will) (?:also )?(?!not\b|never\b|only\b|take\b|go\b|be\b)\w+\b|(?:i|we)(?:['’]d| would)? (?:want|like|love|need|wish) to (?!(?:see|have|get|be|receive|hear|know|approve|review|avoid|keep|stay|stick)\b)|(?:i|we)(?:['’]ve| have) (?:\w+ )?(?!(?:decided|agreed|settled|chosen|got|switched|moved)\b)\w+(?:ed|en|ne|ing)\b)"

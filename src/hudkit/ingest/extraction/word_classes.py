@@ -307,7 +307,8 @@ TWO_WORDS = {
     "thought": """
     in theory; what if; if only; i believe; i think; i guess; i suppose; as always; decided nothing; nothing
     yet; sort of; kind of; looks like; seems to; seems like; not sure; no doubt; think about; thinking about;
-    thinking of; have to; need to; want to; going to; trying to; able to; supposed to; hard to; easy to
+    thinking of; have to; need to; want to; going to; trying to; able to; supposed to; hard to; easy to; a bit;
+    like a; it's like
     """,
     "lasting": """
     from now; now on; going forward; in future; the future; at all; by default; no exceptions; no exception;
@@ -324,6 +325,12 @@ TWO_WORDS = {
     i mean; i insist; i said; make sure; be sure; see to; that's settled; locked in; keep in; in mind; stick to;
     house style; house rule; our policy; company policy; company rule; has to; have-to to; needs to; is to; are
     to; for good
+    """,
+    "with us": """
+    this team; our team; this project; our project; this house; our house; this lab; our lab; this
+    office; our office; this company; our company; this family; our family; this repo; our repo; this codebase; our
+    codebase; this school; our school; this shop; our shop; this kitchen; our kitchen; this department; our
+    department; our side; around here; over here; with us; at ours; this club; our club; this practice; our practice
     """,
     "choosing": """
     going with; go with; went with; gone with; go for; going for; settled on; settled for; made my; my mind; it
