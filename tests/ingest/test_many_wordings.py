@@ -92,6 +92,23 @@ def test_ordinary_talk_brings_nothing(message: str) -> None:
     assert not heard(message)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Series queue while group number metric memory result number vector every queue info until socket",
+        "name street until city before total order item price tax every group count level",
+    ],
+)
+def test_words_in_a_row_are_no_sentence(words: str) -> None:
+    assert not heard(words)
+    standing = KnownStatements(rules=("Never empty the socket queue of the metric server",))
+    assert not extract(f"{words} removed dropped queue socket metric", standing)[0]
+
+
+def test_a_terse_rule_of_many_words_is_a_sentence() -> None:
+    assert heard("tests before code every time without exception even for small fixes").rules
+
+
 def test_how_it_is_done_with_us_is_no_tale_of_others() -> None:
     assert heard("In our lab nobody eats at the benches").rules
     assert not heard("In his lab nobody eats at the benches").rules

@@ -210,9 +210,23 @@ def _split(text: str, bare: str, bullet: bool, lead: str) -> Iterator[tuple[str,
     for end in (*ends, len(bare)):
         piece, cover = text[start:end].strip(), bare[start:end].strip()
         start = end
-        if piece and len(piece) <= _MAX_SENTENCE:
+        if piece and len(piece) <= _MAX_SENTENCE and not _is_word_list(cover):
             asks = cover.rstrip("\"')] ").endswith("?")
             yield piece.rstrip("; "), cover.rstrip("; "), asks, bullet, lead
+
+
+_SMALL_WORD = re.compile(
+    r"(?i)\b(?:the|an?|to|of|and|or|but|is|are|was|were|be|been|has|have|had|do|does|did|will|would|can|could|may|might|must|should|not|no|never|always|only|i|you|we|he|she|it|they|me|us|him|them|my|your|our|his|its|their|this|that|these|those|in|on|for|with|by|from|at|as|so|if|when|than|because|let|please|der|die|das|den|und|nicht|keine?n?|bitte|ist|sind|mit|immer|nie)\b|[^\w\s.!?]|[^\x00-\x7f]"
+)
+"""A word or a mark that holds a sentence together."""
+
+_MIN_HELD = 10
+"""Words from which on a sentence of English has one of those."""
+
+
+def _is_word_list(text: str) -> bool:
+    """Whether words only stand in a row, as in a list of keywords, a header of columns, or what a program prints."""
+    return _SMALL_WORD.search(text) is None and len(text.split()) >= _MIN_HELD
 
 
 def _is_abbreviation(bare: str, match: re.Match[str]) -> bool:
