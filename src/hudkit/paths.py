@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Literal, NamedTuple
@@ -62,10 +63,25 @@ def data_directory() -> Path:
 
 def default_data_directory() -> Path:
     """Return the platform's directory for hudkit's data; whatever is in it, it is nobody else's."""
-    # Imported late: a short-lived hook process whose paths are all named does not load it.
+    return _platform_directory("data", ".local/share")
+
+
+def _platform_directory(kind: Literal["data", "config"], in_home: str) -> Path:
+    """Return the user's directory of hudkit for data or settings.
+
+    On Linux it is decided here wherever `XDG_…_HOME` or the home is named as it should be: platformdirs, which knows
+    every other case and platform, imports all kinds of archives, and every command asks.
+    """
+    if sys.platform == "linux":
+        named, home = os.environ.get(f"XDG_{kind.upper()}_HOME", ""), os.environ.get("HOME", "")
+        if Path(named).is_absolute():
+            return Path(named, "hudkit")
+        if Path(home).is_absolute():
+            return Path(home, in_home, "hudkit")
     import platformdirs
 
-    return Path(platformdirs.user_data_dir("hudkit", appauthor=False))
+    directories = platformdirs.PlatformDirs("hudkit", appauthor=False)
+    return directories.user_data_path if kind == "data" else directories.user_config_path
 
 
 def log_place() -> Path | str:
@@ -118,9 +134,7 @@ def user_config() -> Path:
     override = os.environ.get("HUDKIT_CONFIG")
     if override:
         return Path(override).absolute()
-    import platformdirs
-
-    return Path(platformdirs.user_config_dir("hudkit", appauthor=False)) / "config.toml"
+    return _platform_directory("config", ".config") / "config.toml"
 
 
 def section_paths() -> SectionPaths:
