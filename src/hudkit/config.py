@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from json import dumps
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -17,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from hudkit.errors import ConfigError
+from hudkit.lazy import lazy_pattern
 
 _Percent = Annotated[float, Meta(gt=0, le=100)]
 _Items = Annotated[int, Meta(ge=1, le=1000)]
@@ -814,6 +814,8 @@ def toml_literal(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml_literal, value))}]"
     if isinstance(value, str):
+        from json import dumps  # only who writes settings needs it
+
         return dumps(value, ensure_ascii=False)
     return repr(value).removesuffix(".0")
 
@@ -887,7 +889,7 @@ _KINDS = {
     "array": "a list",
 }
 _BOUNDS = {">=": "from", ">": "above", "<=": "up to", "<": "below"}
-_EXPECTED = re.compile(
+_EXPECTED = lazy_pattern(
     r"Expected `(\w+)(?: \| null)?`(?: ([<>]=?) ([\d.]+))?(?:, got `\w+`)? - at `\$\.([\w.]+)(?:\[\.\.\.\])?`"
 )
 
@@ -907,7 +909,7 @@ def _validation_error(message: str, table: Table, where: str) -> ConfigError:
     return ConfigError(f"{where}: {path} is {repr(value)[:60]}", hint=f"It is {right}", key=path)
 
 
-_CHOICE = re.compile(r"Invalid enum value (.*) - at `\$\.([\w.]+)(?:\[\.\.\.\])*`")
+_CHOICE = lazy_pattern(r"Invalid enum value (.*) - at `\$\.([\w.]+)(?:\[\.\.\.\])*`")
 
 
 def _choice_error(message: str, where: str) -> ConfigError:

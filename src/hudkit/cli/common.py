@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -184,6 +183,8 @@ _STOP_SECONDS = 15.0
 
 def as_json(facts: object, *, lines: bool = False) -> str:
     """Return JSON in ASCII, so that no output can spoil it; with `lines`, all in one line."""
+    import json  # who is shown text needs none of it
+
     return json.dumps(facts, indent=None if lines else 2)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, NamedTuple, NoReturn, TypeAlias
@@ -51,9 +52,26 @@ def load_run(run: Run | str) -> Run:
     """Return what carries a command out; a name is imported."""
     if not isinstance(run, str):
         return run
+    _import_msgspec()
     module, _, function = run.partition(":")
     imported: Run = getattr(import_module(module), function)
     return imported
+
+
+def _import_msgspec() -> None:
+    """Import msgspec, which all bodies use, as if typing_extensions were not installed.
+
+    msgspec takes two names from it where it is there, and from typing, the same ones, where it is not. With
+    typing_extensions come inspect, ast and tokenize, which takes longer than to read a log.
+    """
+    name = "typing_extensions"
+    if name in sys.modules:
+        return
+    sys.modules[name] = None  # type: ignore[assignment]  # so the import system notes that there is none
+    try:
+        import msgspec  # noqa: F401
+    finally:
+        del sys.modules[name]
 
 
 def operation_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

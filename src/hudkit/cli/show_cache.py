@@ -37,7 +37,6 @@ from hudkit.tools.cache_text import (
     receipt_line,
 )
 from hudkit.transcripts.search.past_sessions import find_session_file
-from hudkit.transcripts.transcript_follower import TranscriptFollower
 
 
 def print_cache(log: EventLog, names: Sequence[str], *, upto: int | None, short: bool, json: bool) -> int:
@@ -111,6 +110,8 @@ def _receipt_of(log: EventLog, name: str, account: CacheAccount, upto: int | Non
     host = name.partition("/")[0]
     file = find_session_file(host, host_id_of_key(name)) if upto is None else None
     if file is not None:
+        from hudkit.transcripts.transcript_follower import TranscriptFollower  # few hosts' files have a trail
+
         trail = TranscriptFollower(host, file).read(trail=True).trail
         if trail:
             return receipt_of_trail(trail, hud_texts(log.read(name, past_damage=True)))

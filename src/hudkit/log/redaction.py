@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 
 from hudkit.errors import ConfigError, HudkitError
+from hudkit.lazy import lazy_pattern
 from hudkit.log.codec import decode_payload, escape_surrogates
 from hudkit.log.event import Event
 from hudkit.log.event_log import EventLog
@@ -35,7 +36,7 @@ MASK = "[redacted]"
 _LINE = 16  # characters from which on a line of a longer text is looked for by itself
 _ENOUGH = 8  # letters and digits by which a text is known, whatever the signs between them were made
 _UNMARKED = 24  # the same, where nothing says that it was cut off
-_ENTITY = re.compile(rb"&(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos);")
+_ENTITY = lazy_pattern(rb"&(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos);")
 _SIGNS = bytes(n for n in range(128) if not chr(n).isalnum())
 _CUT = "…".encode()
 _LINE_END = "↵".encode()  # what frames show where a line ends

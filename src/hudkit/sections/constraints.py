@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from hudkit.lazy import lazy_pattern
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import (
     FORM_BY_GRAMMAR,
@@ -40,7 +40,7 @@ _BY_GRAMMAR = 67
 """The priority of a derived rule that is known by its grammar alone: behind the steps, which were recorded. One in
 ten of such is none."""
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 
 _MIN_WORDS = 3
 """Words of a derived rule from which on it is compared: fewer are in many rules."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from hudkit.lazy import lazy_pattern
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
     FORM_BY_GRAMMAR,
@@ -127,7 +128,7 @@ def _reason(item: Decision) -> str:
     return _BECAUSE.sub("", item.details.strip())
 
 
-_BECAUSE = re.compile(r"\Abecause(?: of)?:?\s+(?=\S)", re.IGNORECASE)
+_BECAUSE = lazy_pattern(r"\Abecause(?: of)?:?\s+(?=\S)", re.IGNORECASE)
 
 
 def _items(decisions: DecisionsState) -> Iterator[ShownItem]:

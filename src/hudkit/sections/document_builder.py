@@ -21,6 +21,7 @@ from hudkit.compose.fitting.sections import BlockForm, BlockForms, Part
 from hudkit.compose.formats.markdown.verbatim import verbatim
 from hudkit.compose.visible_text import LINE_SEPARATOR
 from hudkit.config import StalenessSettings
+from hudkit.lazy import lazy_pattern
 from hudkit.sections.forms import (
     LAYOUT_TURN,
     PartMeasures,
@@ -557,7 +558,7 @@ def delta_document(tag: str, lines: tuple[str, ...], last: tuple[str, ...] = ())
     return Element("document", (), (head, Element("list", (), tuple(items))))
 
 
-_LINE = re.compile(
+_LINE = lazy_pattern(
     r"(?P<lead>[a-z][a-z ]*: (?:(?<=agent: )(?:the parent|subagent [^:\n]{0,40}), [a-z]+: )?)(?P<words>.*?)"
     r"(?P<label>(?: \((?:derived|editing|reading|referenced|in progress|set by an agent"
     r"|user, this project|user, all sessions)\)| \[from a tool\])*"
@@ -566,8 +567,8 @@ _LINE = re.compile(
 )
 """A line of a delta: the HUD's own words, the item's, and the HUD's labels behind them."""
 
-_ARROW = re.compile("( -> )")
-_PARENTHESES = re.compile(
+_ARROW = lazy_pattern("( -> )")
+_PARENTHESES = lazy_pattern(
     r"((?: \((?:derived|user, this project|user, all sessions)\)| \[from a tool\])? \(because: "
     r"|(?: …|\))? \(replaces: |\)$)"
 )
@@ -615,7 +616,7 @@ def usage_text(used: int | None, limit: int, *, doubt: str = "", estimated: bool
 _MAX_MODEL = 32
 """Characters of a model's name that is shown; a longer one is no name that a reader knows."""
 
-_MODEL_VERSION = re.compile(r"[-@]\d{4}-?\d\d-?\d\d$|:latest$")
+_MODEL_VERSION = lazy_pattern(r"[-@]\d{4}-?\d\d-?\d\d$|:latest$")
 
 
 def model_words(model: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
+from hudkit.lazy import lazy_pattern
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
     NoteAdd,
@@ -45,7 +45,7 @@ whole texts of the notes that stand alone."""
 MAX_DERIVED_NOTES = 24
 """Facts that are kept of those that were read from plain words, the newest: some 400 tokens."""
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = lazy_pattern(r"\d+")
 
 
 class Note(SectionItem, frozen=True, omit_defaults=True):

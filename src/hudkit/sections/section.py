@@ -7,7 +7,6 @@ module repeats its own title or priority.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, Protocol
@@ -17,6 +16,7 @@ import msgspec
 from hudkit.compose import Density, Element, Node, shorten, shorten_middle
 from hudkit.compose.formats.markdown.verbatim import verbatim
 from hudkit.config import SectionLimits, StalenessSettings
+from hudkit.lazy import lazy_pattern
 from hudkit.log.event import Event, Origin
 from hudkit.sections.items import ItemMark
 
@@ -32,7 +32,7 @@ MORE_MARK = " …"
 CURRENT_PRIORITY = 86
 """The priority of what is being done now."""
 
-_FAILURE = re.compile(r"\b\w*(?:Error|Exception)\b|\b(?:error(?:\[\w+\])?|fatal|FATAL):|\bpanicked\b")
+_FAILURE = lazy_pattern(r"\b\w*(?:Error|Exception)\b|\b(?:error(?:\[\w+\])?|fatal|FATAL):|\bpanicked\b")
 """What names a failure in the output of a tool: the text that says what went wrong stands behind it."""
 
 CLOSED_RANK = 5

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Protocol
 
 import msgspec
 
 from hudkit.compose import Density, Node, h, shorten
 from hudkit.compose.formats.markdown.verbatim import verbatim
+from hudkit.lazy import lazy_pattern
 from hudkit.log.event import Event
 from hudkit.log.payloads import FrameBase, MessagesRevert, SessionLink, SessionOffer, SessionStart
 from hudkit.sections.section import KeyedRow, SectionLogic, ShownBlock
@@ -25,7 +25,7 @@ _LINKED = {
 """How a session belongs to another one."""
 
 
-_TITLE_WORD = re.compile(r"[^\W_]{3,}")
+_TITLE_WORD = lazy_pattern(r"[^\W_]{3,}")
 
 
 class _TaskText(Protocol):

@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from hudkit.errors import ConfigError
+from hudkit.lazy import lazy_pattern
 
 _Row = TypeVar("_Row")
 
@@ -265,7 +266,7 @@ def window_of(
 _SMALL_PARAMETERS = 9
 """Billions of parameters up to which a model counts as small."""
 
-_PARAMETERS = re.compile(r"(?<![\w.])(?:e|a)?(\d{1,3}(?:\.\d+)?)b(?![a-z0-9])")
+_PARAMETERS = lazy_pattern(r"(?<![\w.])(?:e|a)?(\d{1,3}(?:\.\d+)?)b(?![a-z0-9])")
 _LOCAL = ("ollama", "llamacpp", "llama.cpp", "lmstudio", "local", "localhost")
 """Providers of models on the user's own machine, as hosts name them before the model's name."""
 

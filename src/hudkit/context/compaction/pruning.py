@@ -19,7 +19,6 @@ end, 8,000 are protected. C alone frees 5,976 and writes 12,000 anew; C, B and A
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
@@ -207,6 +206,8 @@ def stub_text(id: str, tool: str, size: int) -> str:
 
     `id` is what `memory output` knows it by: its number among the pruned outputs (`p12`), or the id of the call.
     """
+    import json  # few calls prune
+
     # A tool's name is somebody else's text: no bracket in it may end the stub.
     name = shorten(visible(" ".join(tool.split())), 40).replace("[", "(").replace("]", ")")
     call = f'memory output {{"id":{json.dumps(id)}}}'

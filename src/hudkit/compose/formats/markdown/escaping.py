@@ -38,10 +38,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise, product
 from typing import Literal, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from hudkit.compose.formats.markdown.inline import BLANK, LineBuilder, LineContext, LinePart
 from hudkit.lazy import lazy_pattern
@@ -53,8 +55,7 @@ _WIDTH = {"emphasis": 1, "strong": 2, "delete": 2}
 _UNCODABLE = lazy_pattern("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef]")
 
 
-@dataclass(slots=True)
-class _Stretch:
+class _Stretch(msgspec.Struct):
     """Where a stretch opens and closes among the parts, and its marker; no marker: it is dropped.
 
     `outer` are the numbers of the stretches around it.

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -36,6 +35,7 @@ from hudkit.compose.formats.mdast import (
     Text,
 )
 from hudkit.compose.formats.urls import is_refused, normalize_url
+from hudkit.lazy import lazy_pattern
 
 Mark = Literal["emphasis", "strong", "delete"]
 
@@ -43,7 +43,7 @@ BLANK = "\x0b\x1c\x1d\x1e\x1f\x85"
 """Characters that some readers take for white space and that no reference stands for: left out beside markers and at
 the edges of lines."""
 
-_UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+_UNWRITABLE = lazy_pattern("[\x00\ud800-\udfff]")
 
 
 class LineContext(msgspec.Struct, frozen=True):
@@ -60,8 +60,7 @@ class LineContext(msgspec.Struct, frozen=True):
     footnotes: frozenset[str] = frozenset()
 
 
-@dataclass(slots=True)
-class LinePart:
+class LinePart(msgspec.Struct):
     """A part of a line.
 
     `text` is data and may be escaped; `raw` is markup, written as it is; `open` and `close` wait for a marker.
@@ -86,8 +85,7 @@ class LinePart:
         return ";" if self.tail else self.value[-1:] or "*"
 
 
-@dataclass(slots=True)
-class LineBuilder:
+class LineBuilder(msgspec.Struct):
     """What inline nodes are written to.
 
     `marks` are the kinds of the stretches by their numbers. `open_labels` is how many labels of links or images are
@@ -96,8 +94,8 @@ class LineBuilder:
     """
 
     context: LineContext
-    parts: list[LinePart] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
+    parts: list[LinePart] = []
+    marks: list[Mark] = []
     open_labels: int = 0
     open_links: int = 0
     last_code: tuple[int, str] | None = None
@@ -176,8 +174,8 @@ def _stretch(mark: Mark) -> Callable[[Strong | Emphasis | Delete, LineBuilder], 
     return add_stretch
 
 
-_TICKS = re.compile(r"`+")
-_LINE_END = re.compile(r"\r\n?|\n")
+_TICKS = lazy_pattern(r"`+")
+_LINE_END = lazy_pattern(r"\r\n?|\n")
 
 
 def _add_code(node: InlineCode, line: LineBuilder) -> None:
@@ -209,7 +207,7 @@ def _add_html(node: InlineHtml, line: LineBuilder) -> None:
     line.add_markup(_in_cell(value, line))
 
 
-_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[!#-;=?-\[\]_a-z~]*")
+_ABSOLUTE = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[!#-;=?-\[\]_a-z~]*")
 
 
 def _add_link(node: Link, line: LineBuilder) -> None:
@@ -278,8 +276,10 @@ _WRITERS: dict[type, Callable[[Any, LineBuilder], None]] = {
     Text: _add_text,
 }
 
-_REFERENCE = re.compile(r"\\(?=[!-/:-@\[-`{-~]|\Z)|&(?=#\d{1,7};|#[xX][0-9A-Fa-f]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)")
-_NOT_IN_LABEL = re.compile(r"[\s\x00-\x1f\x7f-\x9f\[\]\\`<>|&*~]")
+_REFERENCE = lazy_pattern(
+    r"\\(?=[!-/:-@\[-`{-~]|\Z)|&(?=#\d{1,7};|#[xX][0-9A-Fa-f]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)"
+)
+_NOT_IN_LABEL = lazy_pattern(r"[\s\x00-\x1f\x7f-\x9f\[\]\\`<>|&*~]")
 _LONGEST_LABEL = 300
 """Characters of a label that are written: readers take up to 999, and each may need three."""
 

@@ -54,6 +54,7 @@ from hudkit.compose.formats.mdast import (
     ThematicBreak,
     first_number,
 )
+from hudkit.lazy import lazy_pattern
 
 T = TypeVar("T")
 
@@ -191,7 +192,7 @@ def _write_paragraph(node: Paragraph, position: BlockPosition) -> str:
     return f"{line}\n" if line else ""
 
 
-_HARD_BREAK = re.compile(r"(?<!\\)(?:\\\\)*\\\n")
+_HARD_BREAK = lazy_pattern(r"(?<!\\)(?:\\\\)*\\\n")
 
 
 def _write_heading(node: Heading, position: BlockPosition) -> str:
@@ -207,7 +208,7 @@ def _write_heading(node: Heading, position: BlockPosition) -> str:
 
 
 _FENCES = {"`": re.compile(r"`{3,}"), "~": re.compile(r"~{3,}")}
-_LINE_END = re.compile(r"\r\n?")
+_LINE_END = lazy_pattern(r"\r\n?")
 
 
 def _write_code(node: CodeBlock, _position: BlockPosition) -> str:
