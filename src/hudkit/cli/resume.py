@@ -10,13 +10,13 @@ from shlex import quote
 from hudkit.api import Hud
 from hudkit.cli.common import SCHEMA, as_json, existing_log, user_settings
 from hudkit.compose import shorten, visible
+from hudkit.context.caching.cache_text import count_text
 from hudkit.errors import ConfigError
 from hudkit.hud.session_keys import host_id_of_key
 from hudkit.hud.session_lookup import matching_sessions
 from hudkit.log.payloads import SessionOffer
 from hudkit.paths import git_root
 from hudkit.sections.state import HudState
-from hudkit.tools.cache_text import count_text
 from hudkit.tools.resume_task import task_to_take
 from hudkit.tools.task_handover import hand_on, handed_on, open_tasks_of, take_back
 

@@ -21,13 +21,7 @@ from hudkit.context.caching import (
     receipt_of_account,
     receipt_of_trail,
 )
-from hudkit.hud.session_keys import host_id_of_key
-from hudkit.hud.session_lookup import recorded_title, short_ids
-from hudkit.log import Event
-from hudkit.log.event_log import EventLog
-from hudkit.log.payloads import CompactAfter, EventGap
-from hudkit.tokens import known_prices
-from hudkit.tools.cache_text import (
+from hudkit.context.caching.cache_text import (
     CACHE_RULES,
     break_cause,
     break_cost,
@@ -36,6 +30,12 @@ from hudkit.tools.cache_text import (
     pruning_savings,
     receipt_line,
 )
+from hudkit.hud.session_keys import host_id_of_key
+from hudkit.hud.session_lookup import recorded_title, short_ids
+from hudkit.log import Event
+from hudkit.log.event_log import EventLog
+from hudkit.log.payloads import CompactAfter, EventGap
+from hudkit.tokens import known_prices
 from hudkit.transcripts.search.past_sessions import find_session_file
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from hudkit.cli.common import SCHEMA, as_json
 from hudkit.cli.styles import HUD_STYLES, on_terminal, print_lines, put_lines
 from hudkit.compose import visible
-from hudkit.hud.window_usage import WindowUsage, budget_lines, window_usage
+from hudkit.hud.window_usage import WindowUsage, budget_lines, window_facts, window_usage
 from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS
-from hudkit.tools.window_usage import window_facts
 
 if TYPE_CHECKING:
     from rich.text import Text

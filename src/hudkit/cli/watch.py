@@ -31,11 +31,10 @@ from hudkit.compose import visible
 from hudkit.config import Settings
 from hudkit.errors import HudkitError
 from hudkit.hud.session_keys import PROJECT_LOG, host_id_of_key
-from hudkit.hud.window_usage import WindowUsage, window_usage
+from hudkit.hud.window_usage import WindowUsage, window_facts, window_usage
 from hudkit.log.event_log import EventLog
 from hudkit.log.stores import open_log
 from hudkit.paths import log_path
-from hudkit.tools.window_usage import window_facts
 
 _LOOK_SECONDS = 0.25
 """Between two looks at the log's files."""

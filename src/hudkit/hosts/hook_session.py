@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from hudkit.api import Hud, HudSession, PendingEvents, TranscriptIngester
 from hudkit.context.caching import Segment, common_prefix, hud_texts, receipt_of_trail
+from hudkit.context.caching.cache_text import receipt_line
 from hudkit.errors import HudkitError, StoreError
 from hudkit.hosts.compaction_records import compaction_notes, record_start
 from hudkit.hosts.hook_wire import (
@@ -44,7 +45,6 @@ from hudkit.log import EventDraft, Origin
 from hudkit.log.payloads import FrameBase, Payload, SessionLink, SubagentEnd, SubagentStart
 from hudkit.sections.call_history import NEW_WINDOW
 from hudkit.tools import RouterReply, reply
-from hudkit.tools.cache_text import receipt_line
 from hudkit.transcripts import Message, ReasoningPart, TextPart, ToolPart
 from hudkit.transcripts.transcript_follower import FollowedTranscript, TranscriptFollower
 

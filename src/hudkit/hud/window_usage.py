@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import ceil
+from typing import Any
 
 import msgspec
 
@@ -212,3 +213,33 @@ def _calls_until(ceiling: int, used: int, rate: float) -> int | None:
         return None
     calls = max(0, ceil((ceiling - used) / rate))
     return calls if calls <= FORECAST_CALLS else None
+
+
+def window_facts(id: str, window: WindowUsage) -> dict[str, Any]:
+    """Return what fills a window, as plain values; `percent` of parts are of the whole window."""
+    usage, trend = window.usage, window.trend
+    limit = usage.limit_tokens
+    shares = [
+        {**msgspec.to_builtins(share), "percent": round(100 * share.tokens / limit, 1)} for share in window.shares
+    ]
+    return {
+        "session": id,
+        "model": window.model,
+        "used": usage.used_tokens,
+        "limit": limit,
+        "limit_source": usage.source,
+        "usable": usage.usable,
+        "percent": None if usage.percent is None else round(usage.percent, 1),
+        "band": usage.band.value,
+        "parts": shares,
+        "parts_of": None if not shares else "reported" if usage.used_tokens is not None else "estimated",
+        "trend": msgspec.to_builtins(trend) if trend else None,
+        "calls_until_overflow": window.overflow,
+        "estimate": {"tokens": window.now, "doubt": _rounded(window.doubt)} if window.now is not None else None,
+        "budget": msgspec.to_builtins(window.budget),
+        "calibration": {"reports": window.reports, "error": _rounded(window.error)},
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
 from hudkit.hud import SessionCore
-from hudkit.hud.window_usage import WindowUsage, window_usage
+from hudkit.hud.window_usage import WindowUsage, window_facts, window_usage
 from hudkit.tokens.model_facts import UNCERTAIN_WINDOWS
 from hudkit.tools.answer_text import id_text
 from hudkit.tools.operation import OperationResult, reading
@@ -59,36 +55,6 @@ def _context(session: SessionCore, args: SessionArguments) -> OperationResult:
     return OperationResult(
         "\n".join(lines), window_facts(id, window) | {"compactions": session.state.compacted.count}
     )
-
-
-def window_facts(id: str, window: WindowUsage) -> dict[str, Any]:
-    """Return what fills a window, as plain values; `percent` of parts are of the whole window."""
-    usage, trend = window.usage, window.trend
-    limit = usage.limit_tokens
-    shares = [
-        {**msgspec.to_builtins(share), "percent": round(100 * share.tokens / limit, 1)} for share in window.shares
-    ]
-    return {
-        "session": id,
-        "model": window.model,
-        "used": usage.used_tokens,
-        "limit": limit,
-        "limit_source": usage.source,
-        "usable": usage.usable,
-        "percent": None if usage.percent is None else round(usage.percent, 1),
-        "band": usage.band.value,
-        "parts": shares,
-        "parts_of": None if not shares else "reported" if usage.used_tokens is not None else "estimated",
-        "trend": msgspec.to_builtins(trend) if trend else None,
-        "calls_until_overflow": window.overflow,
-        "estimate": {"tokens": window.now, "doubt": _share(window.doubt)} if window.now is not None else None,
-        "budget": msgspec.to_builtins(window.budget),
-        "calibration": {"reports": window.reports, "error": _share(window.error)},
-    }
-
-
-def _share(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
 
 
 def _headline(window: WindowUsage) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hudkit.context.caching import CostReceipt, HudText, receipt_of_trail
-from hudkit.tools.cache_text import receipt_line
+from hudkit.context.caching.cache_text import receipt_line
 from hudkit.transcripts.cost_trail import TrailCall
 from hudkit.transcripts.transcript import ReportedUsage
 from hudkit.transcripts.transcript_follower import TranscriptFollower

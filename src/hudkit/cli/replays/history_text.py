@@ -12,7 +12,7 @@ from hudkit.cli.replays.known_histories import HOST_NAMES
 from hudkit.cli.replays.report_text import TerminalStyle, report_width, wrapped
 from hudkit.compose import shorten, visible
 from hudkit.context.caching import RecordedBreak
-from hudkit.tools.cache_text import count_text, dollar_text
+from hudkit.context.caching.cache_text import count_text, dollar_text
 
 CAUSES = {
     "model": "another model",

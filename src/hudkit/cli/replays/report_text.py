@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hudkit.cli.styles import output_columns
 from hudkit.compose import visible
-from hudkit.tools.cache_text import CACHE_RULES, EPOCH_REASONS
+from hudkit.context.caching.cache_text import CACHE_RULES, EPOCH_REASONS
 
 if TYPE_CHECKING:  # who only takes its words, as `show --cache`, does not pay for playing a history
     from hudkit.cli.replays.costs import Costs

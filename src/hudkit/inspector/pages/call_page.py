@@ -9,6 +9,7 @@ import msgspec
 from hudkit.compose.fitting import Omission
 from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.context.caching import CallHits, LayerTokens, PrefixBreak
+from hudkit.context.caching.cache_text import break_cause, break_cost, epoch_reason, pruning_savings
 from hudkit.errors import BudgetError
 from hudkit.hud.frame import Frame
 from hudkit.hud.window_usage import window_usage
@@ -29,7 +30,6 @@ from hudkit.inspector.pages.page_shell import (
 from hudkit.inspector.session_list import SessionSummary
 from hudkit.inspector.session_record import RecordedCall, SessionRecord
 from hudkit.sections.state import HudState
-from hudkit.tools.cache_text import break_cause, break_cost, epoch_reason, pruning_savings
 from hudkit.web.elements import Child, classes, e
 from hudkit.web.page_text import count_of, day_and_time, excerpt
 from hudkit.web.readable_markdown import readable_markdown

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from hudkit.compose import Band, visible
 from hudkit.compose.formats.html.hast import HtmlElement
 from hudkit.context.caching import CacheAccount, CallHits, PrefixBreak, layer_totals, weigh_calls
+from hudkit.context.caching.cache_text import break_cause, epoch_reason
 from hudkit.hud.window_usage import window_usage
 from hudkit.inspector.call_layers import LAYER_NAMES, RequestLayers, layers_of_calls, output_tokens_by_tool
 from hudkit.inspector.charts import CallMark, Series, line_plot, share_bar, stacked_plot
@@ -29,7 +30,6 @@ from hudkit.inspector.session_record import PART_EVENTS, RecordedCall, SessionRe
 from hudkit.log import Event
 from hudkit.log.payloads import CompactAfter
 from hudkit.tokens import known_prices
-from hudkit.tools.cache_text import break_cause, epoch_reason
 from hudkit.tools.receipt_text import TRIGGER_WORDS
 from hudkit.tools.review import ReviewedItem, heard_items
 from hudkit.web.elements import Child, e
