@@ -143,8 +143,15 @@ class BenchWorld:
                     commit.append(e.MessagePosted(number, room, sender, words, words=len(words.split())))
         self.world_log.clock = clock.wall
         self._count_commits()
+        self.renderer = CachedRenderer()
+        self.runner = self.run_by(clock)
+
+    def run_by(self, clock: Clock) -> WorldRunner:
+        """A runner by this clock in the place of the one before, with all that was written."""
+        self.world_log.watchers.clear()
         players = PlayerRegistry({"lively": self.lively})
-        self.runner = WorldRunner(self.world_log, players, clock=clock, renderer=CachedRenderer())
+        self.runner = WorldRunner(self.world_log, players, clock=clock, renderer=self.renderer)
+        return self.runner
 
     def play(self, beats: int) -> None:
         asyncio.run(self.runner.run(beats=beats))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -582,3 +584,23 @@ def test_a_world_is_repaired_and_goes_on(
     assert rooms("fork", "again", "--world", "pair")[0] == 0
     assert rooms("run", "--beats", "4", "--fast", "--quiet", "--world", "pair")[0] == 0
     assert facts(rooms("show", "--json", "--world", "pair"))["seq"] > whole["seq"]
+
+
+def test_a_run_walks_what_it_has_in_a_few_collections(rooms: Run) -> None:
+    frozen: list[int] = []
+    over = threading.Event()
+
+    def collect() -> None:
+        while not over.wait(0.01):
+            gc.collect()
+            frozen.append(gc.get_freeze_count())
+
+    collecting = threading.Thread(target=collect)
+    collecting.start()
+    try:
+        assert rooms("run", "--beats", "50", "--fast", "--quiet")[0] == 0
+    finally:
+        over.set()
+        collecting.join()
+    assert max(frozen) > 0
+    assert gc.get_freeze_count() == 0
