@@ -30,14 +30,15 @@ from hudkit.rooms.world_log import WorldLog
 
 START = 1_795_674_600_000
 SAID = (
-    "Maren, what did Elias buy in your shop last night, and what do you think of that?",
     "Yun, what did you see on the water last night, and when?",
+    "Maren, who bought something in your shop last night, and why did you wonder about it?",
+    "Yun, what do you think: who was in the boat?",
     "Elias, nobody is angry with you. Where is the lamp, and why did you take it?",
-    "Ines, Elias took the lamp for his sick daughter. What do you say to him?",
+    "Ines, what do you say to Elias now?",
     "Maren, what will you bring to the daughter of Elias?",
-    "Yun, could you help Elias to carry the lamp to the pier? When is the water calm?",
-    "Elias, what do you say to Maren and to your neighbours now?",
-    "Ines, the lamp burns again. What do you write into the book of the harbour?",
+    "Elias, when do you bring the lamp back, and what do you say to Ines?",
+    "Yun, when is the water calm enough for the ferry?",
+    "Ines, the lamp burns again. What do you write into the book of the harbour tonight?",
 )
 """What the Architect says in the first room, each when those who were spoken to have answered."""
 _MOST_BETWEEN = 1
@@ -101,7 +102,7 @@ def main(output: Path, answers: int) -> None:
     founding = read_world_file(_HERE / "lamp.toml")
     clock = SimulatedClock(START)
     with (
-        model_server(LARGE, _CONTEXT, ram_cache=_CACHE) as server,
+        model_server(LARGE, _CONTEXT, ram_cache=_CACHE, own_words=True) as server,
         WorldLog.in_memory(
             name=founding.name,
             seed=founding.seed,

@@ -59,7 +59,13 @@ class ModelServer:
 
 @contextmanager
 def model_server(
-    weights: Weights, context: int = 8192, threads: int = 1, slots: int = 1, *, ram_cache: int = 0
+    weights: Weights,
+    context: int = 8192,
+    threads: int = 1,
+    slots: int = 1,
+    *,
+    ram_cache: int = 0,
+    own_words: bool = False,
 ) -> Iterator[ModelServer]:
     """A server in this process. Where others compute, one thread is faster than two. Raises `Skipped`.
 
@@ -75,6 +81,9 @@ def model_server(
     parameters.n_ctx, parameters.n_parallel, parameters.cache_ram_mib = context, slots, ram_cache
     # Below that likeness, a slot that is free is taken: who has one of his own keeps it.
     parameters.slot_prompt_similarity = 0.8 if slots > 1 else parameters.slot_prompt_similarity
+    # What stands in the prompt is not said again word for word, as small models do with what others said.
+    parameters.sampling.dry_multiplier, parameters.sampling.dry_penalty_last_n = (0.8, -1) if own_words else (0.0, 0)
+    parameters.sampling.dry_allowed_length = 4
     parameters.verbosity, parameters.warmup, parameters.use_jinja = 0, False, True
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     running = module.Server(parameters)
