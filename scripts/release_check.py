@@ -35,6 +35,7 @@ NEEDED = (
     "hudkit/rooms/actions/confusables.txt",
     ".dist-info/licenses/LICENSE",
     ".dist-info/licenses/src/hudkit/rooms/actions/confusables-LICENSE.txt",
+    ".dist-info/licenses/src/hudkit/tokens/prices-LICENSE.txt",
     ".dist-info/entry_points.txt",
 )
 """What each wheel has, as a part of a name."""

@@ -61,10 +61,7 @@ def test_every_python_that_is_named_is_tested() -> None:
 def _names(*more: str) -> list[str]:
     source = ROOT / "src"
     files = [path for path in (source / "hudkit").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    licences = [
-        f"hudkit-1.dist-info/licenses/{name}"
-        for name in ("LICENSE", "src/hudkit/rooms/actions/confusables-LICENSE.txt")
-    ]
+    licences = [f"hudkit-1.dist-info/licenses/{name}" for name in PROJECT["project"]["license-files"]]
     return [
         *(path.relative_to(source).as_posix() for path in files),
         *licences,

@@ -184,7 +184,7 @@ class SessionList:
             del self._cores[next(iter(self._cores))]
 
     def _read_all(self) -> None:
-        known_prices("gpt-5")  # the catalogue takes a second to load: not while somebody waits
+        known_prices("gpt-5")  # a newer catalogue than our copy takes a second to load: not while somebody waits
         for head in self.heads():
             if self._is_closing.is_set():
                 return

@@ -18,7 +18,7 @@ from hudkit.models.model_names import resolve_model_name
 from hudkit.rooms.hud import AgentHud, CachedRenderer, build_agent_hud
 from hudkit.rooms.players import IMPROVISER_MODEL, PlayerRegistry, UnavailablePlayer
 from hudkit.rooms.world import World
-from hudkit.tokens.model_facts import BUNDLED, known_prices, prices_of
+from hudkit.tokens.model_facts import known_prices, prices_of
 
 OUTPUT_TOKENS = 170
 """Tokens of an answer, where nobody has measured them."""
@@ -152,10 +152,24 @@ def forecast_text(forecast: CostForecast) -> str:
     return f"at most {forecast.beats:,} beats, {tokens}: {money}; {cap}"
 
 
+_COMMON_MODELS = (
+    "claude-haiku-4-5",
+    "claude-opus-4-1",
+    "claude-opus-4-5",
+    "claude-sonnet-4-5",
+    "gemini-2.5-pro",
+    "gpt-4.1",
+    "gpt-4o",
+    "gpt-4o-mini",
+    "gpt-5",
+    "gpt-5-mini",
+)
+
+
 def listed_models() -> list[tuple[str, str]]:
     """Return models that many use, as `provider:name`, each with its list price in words; the improviser first."""
     models = [(IMPROVISER_MODEL, "rules and chance, costs nothing")]
-    for name in BUNDLED:
+    for name in _COMMON_MODELS:
         prices = prices_of(name)
         text = f"${prices.input:g} in, ${prices.output:g} out, for a million tokens"
         models.append((resolve_model_name(name, ""), text))

@@ -2,10 +2,9 @@
 
 A window is what the user's settings say of that model; else what the host reports; where it reports none, what the
 bundled table of model families has; then the user's setting for any model; then an assumption that is shown as one.
-Prices come from the catalogue where it is installed, else from a small table that shows its date.
-
-The catalogue is the optional package `genai-prices`, looked up offline and loaded at the first question. Loading it
-takes 0.4 s and more, so what asks it does not belong into an agent's call. Its updater, which would use the network,
+Prices come from the catalogue, which has windows, too: the package `genai-prices`, of which we have a copy
+(`price_copy`). Another version of the package is asked itself, offline and at the first question. That takes 0.4 s
+and more, so what asks the catalogue does not belong into an agent's call. Its updater, which would use the network,
 is never started.
 """
 
@@ -13,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib import import_module
@@ -389,24 +389,6 @@ def usable_of(window: Window, rule: OverflowRule = DEFAULT_RULE) -> int | None:
 
 # -- prices ------------------------------------------------------------------------------------------------------
 
-PRICES_READ = "2026-11-21"
-"""When the bundled table was read (from genai-prices 0.2.3)."""
-
-# model: input, cached read, cache write, output; USD per million tokens, standard service, first tier
-BUNDLED: dict[str, tuple[float, float, float, float]] = {
-    "claude-haiku-4-5": (1.0, 0.1, 1.25, 5.0),
-    "claude-opus-4-1": (15.0, 1.5, 18.75, 75.0),
-    "claude-opus-4-5": (5.0, 0.5, 6.25, 25.0),
-    "claude-sonnet-4-5": (3.0, 0.3, 3.75, 15.0),
-    "gemini-2.5-pro": (1.25, 0.125, 1.25, 10.0),
-    "gpt-4.1": (2.0, 0.5, 2.0, 8.0),
-    "gpt-4o": (2.5, 1.25, 2.5, 10.0),
-    "gpt-4o-mini": (0.15, 0.075, 0.15, 0.6),
-    "gpt-5": (1.25, 0.125, 1.25, 10.0),
-    "gpt-5-mini": (0.25, 0.025, 0.25, 2.0),
-}
-
-
 _MEDIA_FAMILIES: tuple[tuple[str, frozenset[str]], ...] = (
     (r"claude|gemini|gpt-(?:4o|4\.1|[5-9])|(?:^|[:/])o[34]\b", frozenset({"image", "pdf"})),
     (
@@ -447,7 +429,7 @@ def prices_of(model: str, *, timestamp: int | None = None) -> Prices:
     Loads the catalogue at the first call (slow: not within an agent's call). Raises `ConfigError`, naming
     near matches, for a model without a token price.
     """
-    return _find_prices(model, timestamp) or _refuse(model)
+    return _listed_prices(model, timestamp) or _refuse(model)
 
 
 @cache
@@ -456,18 +438,19 @@ def known_prices(model: str) -> Prices | None:
 
     Whoever asks for each call of a session asks here: to name near matches takes longer than to read the call.
     """
-    return _find_prices(model)
+    return _listed_prices(model)
 
 
-def _find_prices(model: str, timestamp: int | None = None) -> Prices | None:
-    return _from_catalogue(model, timestamp) or _from_table(model)
-
-
-def _from_catalogue(model: str, timestamp: int | None) -> Prices | None:
-    listing = _listed_prices(model, timestamp)
-    if listing is None or not {"input_mtok", "output_mtok"} <= listing[1].keys():
+def _listed_prices(model: str, timestamp: int | None = None) -> Prices | None:
+    """Return the listed prices at a time (Unix ms, default now); of prices in tiers the first."""
+    listed = _listed(model)
+    if listed is None:
         return None
-    listed, amounts = listing
+    moment = datetime.now(UTC) if timestamp is None else datetime.fromtimestamp(timestamp / 1000, UTC)
+    at_moment = vars(listed.get_prices(moment)).items()
+    amounts = {key: float(getattr(value, "base", value)) for key, value in at_moment if _is_amount(key, value)}
+    if not {"input_mtok", "output_mtok"} <= amounts.keys():
+        return None
     fresh = amounts["input_mtok"]
     return Prices(
         input=fresh,
@@ -475,28 +458,18 @@ def _from_catalogue(model: str, timestamp: int | None) -> Prices | None:
         cache_write=amounts.get("cache_write_mtok", amounts.get("cache_write_5m_mtok", fresh)),
         output=amounts["output_mtok"],
         source=_catalogue_version(),
-        model=listed,
+        model=str(listed.id),
     )
 
 
-def _from_table(model: str) -> Prices | None:
-    """Bundled names count with a date or `latest` behind them, and a seller before them."""
-    name = _name_parts(model.rpartition("/")[2])
-    for listed, (fresh, read, write, output) in BUNDLED.items():
-        parts = _name_parts(listed)
-        rest = name[len(parts) :]
-        if name[: len(parts)] == parts and all(part == "latest" or part.isdigit() for part in rest):
-            if rest and rest[0].isdigit() and len(rest[0]) <= 2:
-                continue  # another version
-            return Prices(fresh, read, write, output, f"bundled table of {PRICES_READ}", listed)
-    return None
+def _is_amount(key: str, value: object) -> bool:
+    return value is not None and not key.startswith("_")
 
 
 def _refuse(model: str) -> Prices:
     from difflib import get_close_matches
 
-    names = _listed_models() or list(BUNDLED)
-    near = get_close_matches(model.rpartition("/")[2].lower(), names, n=3, cutoff=0.5)
+    near = get_close_matches(model.rpartition("/")[2].lower(), _listed_models(), n=3, cutoff=0.5)
     raise ConfigError(
         f"no token prices for the model {model!r}",
         hint=f"near matches: {', '.join(near)}" if near else "no known model has a similar name",
@@ -511,22 +484,21 @@ _PACKAGE = "genai-prices"
 
 
 @cache
-def _snapshot() -> Any | None:
-    """Load the package's bundled data; `None` where they cannot be loaded.
+def _catalogue() -> Any:
+    """Return what is asked for models: our copy of the package's data, or the package where another version of it is
+    installed. With pydantic and an HTTP client, which it brings, it takes a third of a second to import."""
+    from hudkit.tokens.price_copy import is_copy_current, load_price_copy  # most commands ask for no price
 
-    Imported at the first use: with pydantic and an HTTP client, which it brings, that takes a third of a second.
-    """
-    try:
-        return import_module("genai_prices.data_snapshot").get_snapshot()
-    except Exception:  # what we have without it is the bundled table; a broken package must not cost an agent's call
-        return None
+    if not is_copy_current():
+        with suppress(Exception):  # a broken package must not cost an agent's call
+            return import_module("genai_prices.data_snapshot").get_snapshot()
+    return load_price_copy()
 
 
 def _catalogue_version() -> str:
-    """Return the name and version of the catalogue, empty where there is none."""
-    if _snapshot() is None:
-        return ""
-    return f"{_PACKAGE} {import_module('importlib.metadata').version(_PACKAGE)}"
+    """Return the name and version of the catalogue."""
+    copied = getattr(_catalogue(), "version", "")
+    return f"{_PACKAGE} {copied or import_module('importlib.metadata').version(_PACKAGE)}"
 
 
 def _listed_names(model: str) -> Iterator[tuple[str | None, str]]:
@@ -543,12 +515,9 @@ def _listed_names(model: str) -> Iterator[tuple[str | None, str]]:
 
 
 def _listed(model: str) -> Any | None:
-    snapshot = _snapshot()
-    if snapshot is None:
-        return None
     for seller, name in _listed_names(model):
         try:
-            _, listed = snapshot.find_provider_model(name, None, seller, None)
+            _, listed = _catalogue().find_provider_model(name, None, seller, None)
         except LookupError:
             continue
         return listed
@@ -562,21 +531,6 @@ def _listed_window(model: str) -> int | None:
     return size if isinstance(size, int) and size > 0 else None
 
 
-def _listed_prices(model: str, timestamp: int | None = None) -> tuple[str, dict[str, float]] | None:
-    """Return the listed model's id and its prices, USD per million tokens by the catalogue's keys.
-
-    `timestamp` (Unix ms, default now) chooses among prices that changed. Prices in tiers give the first tier.
-    """
-    listed = _listed(model)
-    if listed is None:
-        return None
-    moment = datetime.now(UTC) if timestamp is None else datetime.fromtimestamp(timestamp / 1000, UTC)
-    listed_at = listed.get_prices(moment)
-    amounts = {key: getattr(value, "base", value) for key, value in vars(listed_at).items() if value is not None}
-    return str(listed.id), {key: float(amount) for key, amount in amounts.items() if not key.startswith("_")}
-
-
 def _listed_models() -> list[str]:
     """Return the ids of all listed models, sorted."""
-    snapshot = _snapshot()
-    return sorted({str(model.id) for seller in snapshot.providers for model in seller.models}) if snapshot else []
+    return sorted({str(model.id) for seller in _catalogue().providers for model in seller.models})

@@ -20,8 +20,7 @@ from hudkit.context.caching import (
 from hudkit.tokens import Prices, prices_of
 
 PRICED_AS = ((ANTHROPIC, "claude-sonnet-4-5"), (OPENAI, "gpt-5"))
-"""The caches that are simulated, and the model whose list prices go with each. Both are in the bundled table, so
-that a replay needs no catalogue."""
+"""The caches that are simulated, and the model whose list prices go with each."""
 
 
 class VariantCost(msgspec.Struct, frozen=True):
