@@ -202,3 +202,32 @@ def test_of_damaged_rows_the_others_are_read_and_a_session_goes_on(tmp_path: Pat
     assert ids(store) == ["u2"] and {record.table for record in store.skipped} == {"sessions", "messages"}
     kept(store, [said("u3", "three")])
     assert store.session("s") == row() and ids(store) == ["u2", "u3"]
+
+
+class _SlowIds(list[str]):
+    """Ids that are looked up while a session is being written; the first look waits until it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writing, self.may_go_on = threading.Event(), threading.Event()
+        self.gave_up = False
+
+    def __contains__(self, id: object) -> bool:
+        self.writing.set()
+        self.gave_up = not self.may_go_on.wait(20)
+        return False
+
+
+def test_a_call_that_holds_messages_does_not_wait_for_what_is_being_written(tmp_path: Path) -> None:
+    """A gateway writes the conversation behind the call; the next call must not wait for the disk."""
+    closed, words = _SlowIds(), said("m1", "Please begin.")
+    with closing(ConversationStore(tmp_path / "talks.db")) as store:
+        writer = threading.Thread(target=store.record, args=(row(), [words], {"m1"}, closed))
+        writer.start()
+        assert closed.writing.wait(20)
+        store.hold(row(), [words])
+        store.release("s")
+        closed.may_go_on.set()
+        writer.join()
+        assert not closed.gave_up
+        assert [message.id for message in store.messages("s")] == ["m1"]

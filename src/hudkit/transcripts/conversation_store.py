@@ -113,6 +113,8 @@ class ConversationStore:
         self._timeout = busy_timeout
         self._db: sqlite3.Connection | None = None
         self._lock = threading.RLock()
+        # Of its own: a call that holds messages must not wait for the disk that another one's are written to.
+        self._held_lock = threading.Lock()
         self._held: dict[str, tuple[SessionRow, tuple[Message, ...]]] = {}
         self._skipped: dict[str, UnreadableRecord] = {}
 
@@ -160,14 +162,14 @@ class ConversationStore:
     def hold(self, row: SessionRow, messages: Sequence[Message]) -> None:
         """Remember messages of a session as they are, in place of those of the time before: stubs stand for outputs
         of them."""
-        with self._lock:
+        with self._held_lock:
             self._held.pop(row.id, None)
             if messages:
                 self._held[row.id] = (row, tuple(messages))
 
     def release(self, session_id: str) -> None:
         """Hold nothing of a session any more; what is written stays."""
-        with self._lock:
+        with self._held_lock:
             self._held.pop(session_id, None)
 
     def redact(self, wanted: Sequence[SecretText]) -> int:
@@ -215,7 +217,7 @@ class ConversationStore:
 
     def messages(self, session_id: str, *, after: str = "") -> Iterator[Message]:
         """Return a session's messages in the order in which they were first seen, from behind the one `after`."""
-        with self._lock:  # another thread may let go of them
+        with self._held_lock:  # another thread may let go of them
             held = {message.id: message for message in self._held.get(session_id, (None, ()))[1]}
         position, started = -1, not after
         while True:
@@ -250,6 +252,7 @@ class ConversationStore:
             if self._db is not None:
                 self._db.close()
                 self._db = None
+        with self._held_lock:
             self._held.clear()
 
     # -- inside ------------------------------------------------------------------------------------------------

@@ -400,6 +400,9 @@ class SqliteLog(BatchAppends):
         """Move the write-ahead log into the database where it is long; what was committed is durable either way."""
         if self._mark is None or (self._pages < _CHECKPOINT_PAGES and not self._truncate):
             return
+        with suppress(OSError, StoreError):  # without the lock, so that nobody waits for most of what is to be synced
+            self._sync()
+            self._mark.sync()
         with self._lock, suppress(OSError, sqlite3.Error, StoreError):
             # First the mark: a checkpoint throws away the log that would tell of a loss.
             self._sync()
