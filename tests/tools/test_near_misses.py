@@ -326,7 +326,7 @@ def test_a_text_that_corrects_an_item_takes_its_place(sent, left):
 def test_what_takes_the_place_of_an_item_is_told_and_can_be_undone():
     s = session()
     answer = reply(s, "hud", {"operation": "decisions.record", "text": "Retry a failed upload five times"})
-    assert answer.text == "Recorded decision d3. It supersedes d2."
+    assert answer.text == "Recorded d3. It supersedes d2."
     note = reply(s, "hud", {"operation": "notes.add", "text": "Correction: the staging port is 9000"})
     assert note.text == 'Updated note n1. It said: "The staging port is 8443".'
     for _ in range(3):  # of the note, the new decision, and the one that it replaced
@@ -372,9 +372,7 @@ def test_texts_that_differ_in_more_than_the_last_dot_both_stand(texts):
 def test_words_that_no_decision_has_replace_none():
     s = session()
     answer = reply(s, "hud", {"operation": "decisions.record", "text": "Use zstd", "item": "archive files"})
-    assert (
-        answer.ok and answer.text == 'Recorded decision d3. No decision is named "archive files": none was replaced.'
-    )
+    assert answer.ok and answer.text == 'Recorded d3. No decision is named "archive files": none was replaced.'
     assert [decision.summary for decision in s.state.decisions][:2] == [
         "Use JWT",
         "Retry a failed upload three times",

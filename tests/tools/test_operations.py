@@ -99,7 +99,7 @@ def test_steps():
 
 def test_decisions():
     s = fresh()
-    assert did(s, "decisions.record", summary="Use JWT", details="stateless").text == "Recorded decision d1."
+    assert did(s, "decisions.record", summary="Use JWT", details="stateless").text == "Recorded d1."
     assert did(s, "decisions.record", summary="Use JWT").text == "Already there: decision d1."
     assert did(s, "decisions.record", summary="Use JWT", details="stateless").data["recorded"] is False
     assert did(s, "decisions.list").text == "Decisions (1)\n- d1: Use JWT — stateless"
@@ -120,7 +120,7 @@ def test_a_decision_supersedes_in_one_append():
     did(s, "decisions.record", summary="HS256")
     did(s, "decisions.record", summary="One key")
     answer = did(s, "decisions.record", summary="RS256", supersedes=["d1", "one key"])
-    assert answer.text == "Recorded decision d3. It supersedes d1, d2."
+    assert answer.text == "Recorded d3. It supersedes d1, d2."
     assert answer.data == {"id": "d3", "recorded": True, "superseded": ["d1", "d2"]}
     assert batches == [1, 1, 3]
     assert [decision.summary for decision in s.state.decisions] == ["RS256"]
@@ -131,9 +131,7 @@ def test_a_decision_supersedes_in_one_append():
 def test_other_details_supersede_the_same_summary():
     s = fresh()
     did(s, "decisions.record", summary="Use JWT", details="stateless")
-    assert did(s, "decisions.record", summary="Use JWT", details="audited").text == (
-        "Recorded decision d2. It supersedes d1."
-    )
+    assert did(s, "decisions.record", summary="Use JWT", details="audited").text == ("Recorded d2. It supersedes d1.")
     assert [(it.id, it.details) for it in s.state.decisions] == [("d2", "audited")]
 
 

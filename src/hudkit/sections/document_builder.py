@@ -466,7 +466,7 @@ def _diff_rows(spec: SectionSpec, before: _Rows, after: _Rows) -> Iterator[str]:
                 yield f"{noun}: {row.with_reason}" + (f" (replaces: {gone})" if gone else "")
         elif row.closed != old_row.closed:
             yield f"{noun} {'done' if row.closed else 'open again'}: {row.brief(_MAX_RECALLED)}"
-        elif row.text != old_row.text:
+        elif (row.gist or row.text) != (old_row.gist or old_row.text):
             # Where the key says which row is meant, the old text need not.
             named_by_key = len(after) == 1 or row.text.startswith(row.key)
             change = f"changed: {old_row.brief(_MAX_RECALLED)} -> {row.text}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
 
-from hudkit.log.event import Event
+from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import ErrorEncountered, ErrorResolved, SectionClear
 from hudkit.sections.items import ItemList, SectionItem, add_item, change_item, clear_items, mark_of
 from hudkit.sections.section import KeyedRow, SectionLogic, ShownItem, origin_label, shorten_failure
@@ -17,6 +18,8 @@ MAX_RESOLVED = 20
 
 _MAX_ROW = 120
 """Characters of an error that are told when it is met."""
+
+_NUMBERS = re.compile(r"\d+")
 
 
 class RecordedError(SectionItem, frozen=True, omit_defaults=True):
@@ -90,9 +93,20 @@ def _items(errors: ErrorsState) -> Iterator[ShownItem]:
 def _rows(errors: ErrorsState) -> tuple[KeyedRow, ...]:
     # Without the count: a repetition alone is not worth a line of a delta.
     return tuple(
-        KeyedRow(error.id, shorten_failure(error.message, _MAX_ROW) + origin_label(error.mark.origin), keep_end=True)
+        KeyedRow(
+            error.id,
+            shorten_failure(error.message, _MAX_ROW) + origin_label(error.mark.origin),
+            keep_end=True,
+            gist=_gist(error),
+        )
         for error in errors.open
     )
+
+
+def _gist(error: RecordedError) -> str:
+    """What of an error is news. The output of a tool that fails again with other numbers alone (a line, a time, a
+    count) stands in the transcript and in the next base; empty where every character counts."""
+    return _NUMBERS.sub("0", error.message) if error.mark.origin is Origin.TOOL else ""
 
 
 LOGIC = SectionLogic(

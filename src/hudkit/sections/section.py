@@ -44,7 +44,7 @@ class KeyedRow(msgspec.Struct, frozen=True):
 
     `replaces` are the keys of those that left because of it; `keep_end` is as in `ShownItem`. A `quiet` one is no
     news: the agent's own call has just shown it, and the next base has it. `reason` is why it is so, told with it
-    where it is new.
+    where it is new. `gist` is what has to change to be news, where that is less than the text.
     """
 
     key: str
@@ -54,6 +54,7 @@ class KeyedRow(msgspec.Struct, frozen=True):
     quiet: bool = False
     keep_end: bool = False
     reason: str = ""
+    gist: str = ""
 
     @property
     def without_reason(self) -> str:

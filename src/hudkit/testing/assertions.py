@@ -134,7 +134,7 @@ def delta_lines(request: CapturedRequest) -> list[str]:
 
 def hud_tool_answers(request: CapturedRequest) -> list[str]:
     """Return the answers to the agent's calls of `hud` that changed something, in order, as a request has them."""
-    verbs = r"^(?:Set the task|Recorded decision|Added note|Added step|Reported|Took up)\b.*"
+    verbs = r"^(?:Set the task|Recorded|Added note|Added step|Reported|Took up)\b.*"
     return [line for piece in request.pieces if piece.role == "tool" for line in re.findall(verbs, piece.text, re.M)]
 
 

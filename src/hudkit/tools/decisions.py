@@ -191,7 +191,7 @@ def _record_one(session: SessionCore, summary: str, args: _NewDecision, origin: 
     change = record(session, origin, decide)
     id = item_with_text(change.after, "decisions", without_secrets(summary)).id
     existed = change.before.decisions.get(id) is not None
-    recorded = f"Recorded decision {id}{stored_words(change, without_secrets(summary))}."
+    recorded = f"Recorded {id}{stored_words(change, without_secrets(summary))}."
     text = f"Already there: decision {id}." if existed else recorded
     if args.item and not gone:
         text += f" No decision is named {quote(args.item, 40)}: none was replaced."

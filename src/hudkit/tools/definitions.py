@@ -13,8 +13,7 @@ from typing import Any
 from hudkit.tools.operation import OPERATIONS
 
 _OF_THE_PAST = (
-    "search", "messages", "message", "sessions", "compactions", "output", "plans", "context", "summary", "history",
-    "help",
+    "search", "messages", "message", "sessions", "compactions", "output", "help",
 )  # fmt: skip
 """The operations in the definition of `memory`, the most useful first; both tools take all."""
 
@@ -24,7 +23,7 @@ _RARE = frozenset(
         "files.open", "files.close", "children", "compare", "export", "import", "constraints.confirm",
         "preferences.confirm", "preferences.remove", "preferences.list", "notes.confirm",
         "decisions.confirm", "update", "clear", "task.update", "task.clear", "steps.reorder",
-        "files.edit", "recent.list", "subagents.list",
+        "files.edit", "recent.list", "subagents.list", "task.get", "plans", "context", "summary", "history",
     }
 )  # fmt: skip
 """What help alone names: an operation in a definition costs three tokens in every call."""

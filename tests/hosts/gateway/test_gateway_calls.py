@@ -328,6 +328,28 @@ def test_all_bytes_of_a_call_are_there_in_their_order_and_those_before_the_hud_u
     assert all(json.dumps(text)[1:-1] in json.dumps(sent) for text in [base, *blocks, "the tail"])
 
 
+def test_blocks_stand_in_front_of_a_prompt_that_its_client_marks_for_the_cache() -> None:
+    """What stands behind the mark is processed at full price, and once more when it is written. Results are first."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    results = [{"type": "tool_result", "tool_use_id": "c1", "content": "done"} | mark]
+    for content, order in (
+        ([{"type": "text", "text": "Go on."} | mark], ["[hud 1] a", "[hud 1] b", "Go on.", "the tail"]),
+        ("Go on.", ["[hud 1] a", "[hud 1] b", "Go on.", "the tail"]),
+        (results, ["done", "[hud 1] a", "[hud 1] b", "the tail"]),
+    ):
+        body = call_of("/v1/messages", 0)
+        body["messages"] = [
+            {"role": "user", "content": "Begin."},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "bash", "input": {}}]},
+            {"role": "user", "content": content},
+        ]
+        call = SHAPES["/messages"](json.dumps(body).encode())
+        behind = {len(call.entries) - 1: ("[hud 1] a", "[hud 1] b")}
+        for tail, last in (("the tail", order), ("", order[:-1])):
+            sent = json.loads(call.with_hud(Injection("base", behind, tail), {}, DEFINITIONS))["messages"][-1]
+            assert [block.get("text") or block.get("content") for block in sent["content"]] == last
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_a_call_goes_out_with_the_hud_and_its_answer_comes_back_byte_for_byte(path: str, tmp_path: Path) -> None:
     events = answer_of(path, [("c1", "bash", '{"command": "ls"}')], "I look.")

@@ -66,14 +66,14 @@ def test_a_fork_takes_up_what_was_there_and_goes_its_own_way(
     assert typed(first) == ["one", "two, in the fork"]
     assert prefix_difference(source[-1], first, without_tail) == "", "what the source has cached serves the fork"
     assert hud_base(first) == hud_base(source[0])
-    common = ["Set the task.", "Recorded decision d1."]
+    common = ["Set the task.", "Recorded d1."]
     theirs = delta_lines(source[-1])
     assert theirs[:3] == ["task now: Rename the parser", "blocker: No key yet", "decision: Readers first"]
     assert theirs[3].startswith("error: ") and delta_carriers(source[-1]) == ["tool", "tool"]
     assert (delta_lines(first), hud_tool_answers(first)) == (theirs, common)
     assert (delta_lines(second), hud_tool_answers(second)) == (
         theirs,
-        [*common, "Recorded decision d2."],
+        [*common, "Recorded d2."],
     )
 
     tell(place / "hudkit.db", session, BlockerAdd("seen only in the first one"))
@@ -217,11 +217,11 @@ def test_a_fork_takes_up_nothing_that_came_after_it(
     first, second = model.chats[len(source) :]
     assert typed(first) == ["one", "two, in the fork"]
     assert prefix_difference(source[2], first, without_tail) == "", "the fork's cache is the source's"
-    common = ["Set the task.", "Recorded decision d1."]
+    common = ["Set the task.", "Recorded d1."]
     blocks = ["task now: Rename the parser", "blocker: for both of them", "decision: Readers first"]
     assert (delta_lines(first), hud_tool_answers(first)) == (blocks, common)
     assert delta_lines(second) == delta_lines(first)
-    assert hud_tool_answers(second) == [*common, "Recorded decision d2."]
+    assert hud_tool_answers(second) == [*common, "Recorded d2."]
 
     host.prompt(session, "three")
     last = model.chats[-1]

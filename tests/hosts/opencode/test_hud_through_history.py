@@ -240,7 +240,7 @@ def test_a_restart_of_all_goes_on_with_the_same_bytes(
     assert hud_tool_answers(chats[-1]) == [
         "Set the task.",
         "Added note n1.",
-        "Recorded decision d1.",
+        "Recorded d1.",
     ]
 
 
@@ -264,7 +264,7 @@ def test_what_the_agent_was_answered_is_told_once_after(
         client.ensure_running(place / "run" / "d.sock", db=place / "hudkit.db")
     host.prompt(session, "go on")
     last = model.chats[-1]
-    assert hud_tool_answers(last) == ["Recorded decision d1."]
+    assert hud_tool_answers(last) == ["Recorded d1."]
     decision, failure = delta_lines(last)
     assert decision == "decision: Readers first" and failure.startswith("error: ")
 
@@ -290,7 +290,7 @@ def test_what_reverted_messages_recorded_is_told_no_more(
     before = model.chats
     task, *gone = answers = [
         "Set the task.",
-        "Recorded decision d1.",
+        "Recorded d1.",
         "Added note n1.",
     ]
     assert hud_tool_answers(before[-1]) == answers

@@ -387,10 +387,9 @@ class ProviderCall(ABC):
         texts: dict[int, list[str]] = {}
         for index, blocks in injection.behind.items():
             texts.setdefault(self.entries[index].item, []).extend(blocks)
-        if injection.tail:
-            texts.setdefault(self.entries[-1].item, []).append(injection.tail)
-        for item, own in texts.items():
-            splices += self._behind(item, own)
+        tail_item = self.entries[-1].item if injection.tail else -1
+        for item in {*texts, tail_item} - {-1}:
+            splices += self._layers_at(item, texts.get(item, ()), injection.tail if item == tail_item else "")
         for place in self.entries:
             for exchanged in rounds.get(place.entry.key, ()):
                 splices.append(Splice(self._spans[place.item].end, b"," + exchanged))
@@ -404,6 +403,10 @@ class ProviderCall(ABC):
 
     @abstractmethod
     def _behind(self, item: int, texts: Sequence[str]) -> list[Splice]: ...
+
+    def _layers_at(self, item: int, blocks: Sequence[str], tail: str) -> list[Splice]:
+        """Put blocks, which stay, and a tail, which is gone in the next call (empty: none), where an item stands."""
+        return self._behind(item, [*blocks, tail] if tail else blocks)
 
     @staticmethod
     @abstractmethod
@@ -479,24 +482,44 @@ class _AnthropicCall(ProviderCall):
         return self._as_list(span, [block])
 
     def _behind(self, item: int, texts: Sequence[str]) -> list[Splice]:
-        blocks = [{"type": "text", "text": text} for text in texts]
+        return self._around(item, (), texts)
+
+    def _layers_at(self, item: int, blocks: Sequence[str], tail: str) -> list[Splice]:
+        """Put blocks, which stay, and a tail, which is gone in the next call (empty: none), where an item stands.
+
+        Blocks stand in front of a prompt: clients mark the end of it for the cache, and what is behind the mark is
+        processed at full price, and once more when the next call writes it to the cache. Results have to be first.
+        """
+        own, tails = self.items[item], [tail] if tail else []
+        is_prompt = own.role == "user" and not own.results
+        return self._around(item, blocks, tails) if is_prompt else self._around(item, (), [*blocks, *tails])
+
+    def _around(self, item: int, before: Sequence[str], behind: Sequence[str]) -> list[Splice]:
+        """Put texts as blocks in front of a message's own ones and behind them."""
+        first_blocks, last_blocks = ([{"type": "text", "text": text} for text in texts] for texts in (before, behind))
         if self.items[item].role == "assistant":
-            return [self._message_behind(item, {"role": "user", "content": blocks})]
+            return [self._message_behind(item, {"role": "user", "content": [*first_blocks, *last_blocks]})]
         span, first = self._content(item)
         if span is None:
             raise BodyUnknown
-        return [self._in_list(span, blocks)] if first == b"[" else self._as_list(span, blocks)
+        if first != b"[":
+            return self._as_list(span, last_blocks, first_blocks)
+        if not self.body[span.start + 1 : span.end - 1].strip():
+            return [self._in_list(span, [*first_blocks, *last_blocks])]
+        front = [Splice(span.start + 1, b"".join(encoded(block) + b"," for block in first_blocks))]
+        return [*(front if first_blocks else ()), *([self._in_list(span, last_blocks)] if last_blocks else ())]
 
-    def _as_list(self, span: Span, blocks: Sequence[Json]) -> list[Splice]:
-        """Make a list of blocks of a text, and put blocks behind it.
+    def _as_list(self, span: Span, behind: Sequence[Json], before: Sequence[Json] = ()) -> list[Splice]:
+        """Make a list of blocks of a text, and put blocks behind it and in front of it.
 
         A client that marks a message for the cache writes it as a list in one call and as a text in the next. So ours
         stand in blocks of their own in both.
         """
         if self.body[span.start : span.start + 1] != b'"':
             raise BodyUnknown
-        tail = b"".join(b"," + encoded(block) for block in blocks)
-        return [Splice(span.start, b'[{"type":"text","text":'), Splice(span.end, b"}" + tail + b"]")]
+        front = b"".join(encoded(block) + b"," for block in before)
+        end = b"".join(b"," + encoded(block) for block in behind)
+        return [Splice(span.start, b"[" + front + b'{"type":"text","text":'), Splice(span.end, b"}" + end + b"]")]
 
     @staticmethod
     def tool_definition(definition: Mapping[str, Any]) -> Json:
