@@ -263,6 +263,17 @@ def use_section(own: Installation) -> None:
     assert "a custom line" in own.hudkit("sections", "try", "section.py")
 
 
+def use_acp(own: Installation) -> None:
+    """It answers an editor's first message, and ends with its input."""
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
+    line, program = f"{json.dumps(hello)}\n", str(own.bin / "hudkit")
+    code = (
+        f"from subprocess import *; print(run([{program!r}, 'acp'], input={line!r}, stdout=PIPE, text=True).stdout)"
+    )
+    done = own.run("python", "-c", code)
+    assert json.loads(done.stdout)["result"]["agentInfo"]["name"] == "hudkit", done.stderr
+
+
 def use_mcp(own: Installation) -> None:
     assert own.run("python", ROOT / "examples" / "09_mcp.py").stdout
     own.hudkit("install", "mcp", "--client", "cursor", "--anyway")
@@ -303,6 +314,7 @@ def example(name: str) -> Callable[[Installation], None]:
 
 
 USES: dict[str, Callable[[Installation], None]] = {
+    "acp": use_acp,
     "bedrock": opens("bedrock:anthropic.claude-sonnet-4-5", "region_name='eu-west-1'"),
     "claude-agent-sdk": example("10_claude_agent_sdk.py"),
     "custom": use_section,
@@ -319,6 +331,7 @@ USES: dict[str, Callable[[Installation], None]] = {
 """One real call of what each extra brings."""
 
 MISSING: dict[str, tuple[tuple[str, ...], ...]] = {
+    "acp": (("acp",),),
     "custom": (("sections", "try", "section.py"),),
     "mcp": (("mcp",), ("mcp", "--http", "0"), ("install", "mcp", "--client", "cursor", "--anyway")),
     "postgres": (("log", "--db", NO_SERVER), ("verify", "--db", NO_SERVER)),
@@ -326,7 +339,7 @@ MISSING: dict[str, tuple[tuple[str, ...], ...]] = {
     "telemetry": (("run", "--script", str(SCRIPT), "hello"),),
 }
 """Commands that need the extra."""
-BRING_IT_TOO = {"claude-agent-sdk": ("mcp",), "openai-agents": ("mcp",)}
+BRING_IT_TOO = {"acp": ("mcp", "session"), "claude-agent-sdk": ("mcp",), "openai-agents": ("mcp",)}
 """Extras whose packages bring another extra's."""
 
 

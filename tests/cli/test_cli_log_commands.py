@@ -24,8 +24,8 @@ def test_every_command_has_help_with_an_example_and_exit_codes(hudkit: Run, name
     code, out, err = hudkit(name, "--help")
     assert (code, err) == (0, "")
     assert f"example: hudkit {name}" in out and "exit codes: 0" in out
-    talks = name in ("serve", "stop", "chat", "mcp", "rooms", "help", "completion", "inspect", "hook", "statusline")
-    assert "--json" in out or talks, "where a command prints facts, it prints them as JSON too"
+    talks = ("acp", "serve", "stop", "chat", "mcp", "rooms", "help", "completion", "inspect", "hook", "statusline")
+    assert "--json" in out or name in talks, "where a command prints facts, it prints them as JSON too"
     assert "\x1b" not in out
 
 

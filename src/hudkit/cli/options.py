@@ -22,19 +22,23 @@ def db_argument(
     parser.add_argument("--db", type=kind, metavar="FILE", help=f"{what}{of} (default: $HUDKIT_DB, else {default})")
 
 
-def session_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every command that works in a session to a parser."""
+def session_arguments(parser: argparse.ArgumentParser, *, picks: bool = True) -> None:
+    """Add the options of every command that works in a session to a parser; with `picks` those that choose one."""
     parser.add_argument("--model", default="", metavar="NAME", help="the model to use, as provider:name")
     parser.add_argument(
         "--script", type=Path, metavar="FILE", help="a scripted model, from a TOML or JSON lines file"
     )
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--session", default="", metavar="ID", help="continue this session (a part of its id, or words of its title)"
-    )
-    which.add_argument(
-        "--continue", dest="last", action="store_true", help="continue the last session of this directory"
-    )
+    if picks:
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument(
+            "--session",
+            default="",
+            metavar="ID",
+            help="continue this session (a part of its id, or words of its title)",
+        )
+        which.add_argument(
+            "--continue", dest="last", action="store_true", help="continue the last session of this directory"
+        )
     parser.add_argument("--agent", default="", metavar="NAME", help="the agent to use (default: build)")
     for action in ("allow", "deny"):
         help = (
@@ -65,6 +69,8 @@ def session_arguments(parser: argparse.ArgumentParser) -> None:
         help="where sessions and their HUD are stored (default: the user's data directory)",
     )
     parser.set_defaults(rules=[])
+    if not picks:
+        parser.set_defaults(session="", last=False)
 
 
 class _Rule(argparse.Action):

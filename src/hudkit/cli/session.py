@@ -11,8 +11,28 @@ from hudkit.cli.common import user_settings
 
 if TYPE_CHECKING:
     from hudkit.agent.terminal.permission_prompt import PermissionAnswerer
-    from hudkit.agent.terminal.session_runner import SessionRunner
+    from hudkit.agent.terminal.session_runner import SessionRequest, SessionRunner
     from hudkit.agent.terminal.view import JsonView
+
+
+def session_request(args: argparse.Namespace) -> SessionRequest:
+    """Return what the options of `session_arguments` ask for. Raises `ConfigError`."""
+    from hudkit.agent.terminal.session_runner import SessionRequest, permission_rules
+
+    return SessionRequest(
+        Path.cwd(),
+        args.data,
+        args.model,
+        args.script,
+        args.session,
+        args.last,
+        args.agent,
+        permission_rules(args.rules),
+        args.hud,
+        # with --yes nobody looks at any command
+        ("all" if args.yes else "rules") if args.confine else "off",
+        args.summaries,
+    )
 
 
 def sitting_of(
@@ -31,23 +51,10 @@ def sitting_of(
     from hudkit.agent.terminal.panel import Panel
     from hudkit.agent.terminal.permission_prompt import AllowAll, DenyAll, PermissionPrompt
     from hudkit.agent.terminal.screen import Screen, is_terminal
-    from hudkit.agent.terminal.session_runner import DataLocation, SessionRequest, SessionRunner, permission_rules
+    from hudkit.agent.terminal.session_runner import DataLocation, SessionRunner
     from hudkit.agent.terminal.view import LiveView, PlainView, View
 
-    wish = SessionRequest(
-        Path.cwd(),
-        args.data,
-        args.model,
-        args.script,
-        args.session,
-        args.last,
-        args.agent,
-        permission_rules(args.rules),
-        args.hud,
-        # with --yes nobody looks at any command
-        ("all" if args.yes else "rules") if args.confine else "off",
-        args.summaries,
-    )
+    wish = session_request(args)
     place = DataLocation(args.data, user_settings(name))
     panel = Panel(place.log if args.hud else None, place.settings)
     out, progress = Screen(sys.stdout), Screen(sys.stderr)

@@ -18,6 +18,7 @@ from hudkit.errors import HudkitError
 from hudkit.hud.window_usage import WindowUsage, window_usage
 from hudkit.log.stores import open_log
 from hudkit.sections.state import HudState
+from hudkit.sections.steps import PlannedStep
 from hudkit.tokens import usage_of
 
 _TASK = 40
@@ -72,6 +73,11 @@ class Panel:
         """Return what fills the window; `None` where there is no HUD that knows. Raises a `HudkitError`."""
         session = self._session()
         return window_usage(session.state, self._settings) if session is not None and session.state.seq else None
+
+    def steps(self) -> tuple[PlannedStep, ...]:
+        """Return the steps in the HUD, in their order; none where there is no HUD. Raises a `HudkitError`."""
+        session = self._session()
+        return tuple(session.state.steps) if session is not None else ()
 
     def close(self) -> None:
         """Close the log; return nothing."""

@@ -32,7 +32,7 @@ from hudkit.agent.terminal.turn_display import TurnDisplay
 from hudkit.agent.terminal.view import LiveView, View
 from hudkit.api import Hud
 from hudkit.compose import shorten
-from hudkit.config import Settings
+from hudkit.config import McpServer, Settings
 from hudkit.errors import ConfigError, HudkitError
 from hudkit.hud.session_lookup import matching_sessions
 from hudkit.models import Model
@@ -56,7 +56,10 @@ SCRIPT = "script:"
 
 
 class SessionRequest(msgspec.Struct):
-    """What was asked for: `session` is an id or a part of one, `last` the newest session of the directory."""
+    """What was asked for: `session` is an id or a part of one, `last` the newest session of the directory.
+
+    `mcp_servers` are those of who asks, by name; the user's own of the same names go before them.
+    """
 
     directory: Path
     data: Path | None = None
@@ -69,6 +72,7 @@ class SessionRequest(msgspec.Struct):
     hud: bool = True
     confine: Literal["off", "rules", "all"] = "off"
     summaries: bool = True
+    mcp_servers: dict[str, McpServer] = {}
 
 
 class DataLocation:
@@ -182,9 +186,9 @@ class SessionRunner:
         opened: list[Hud | PastSessions] = []
         self._trim(session.id if session is not None else "")
         try:
-            loop = await _open_loop(request, self.location, self._ask, chosen, session, opened, self._telemetry)
+            loop = await open_loop(request, self.location, self._ask, chosen, session, opened, self._telemetry)
         except BaseException:
-            _close(opened)
+            close_opened(opened)
             raise
         await self._let_go()
         self._opened = opened
@@ -196,24 +200,13 @@ class SessionRunner:
         self.view.opened(loop, session is not None)
 
     def _trim(self, session_id: str) -> None:
-        """Delete the oldest sessions where the user's limits say so, but never this one."""
-        limits, path = self.location.settings.session, self.location.data / session_store.SESSIONS_FILE
-        if (limits.keep_days is None and limits.keep_megabytes is None) or not path.exists():
-            return
         try:
-            with SessionStore.open(path) as store:
-                gone = trim_sessions(
-                    store,
-                    keep_days=limits.keep_days,
-                    keep_megabytes=limits.keep_megabytes,
-                    log=self.location.log,
-                    keep=(session_id,),
-                )
+            gone = trim_old_sessions(self.location, session_id)
         except HudkitError as error:
             self.view.problem(f"old sessions were not deleted: {error}")
             return
         if gone:
-            self.view.note(f"{len(gone)} old sessions were deleted, as [session] keep_days and keep_megabytes say.")
+            self.view.note(f"{gone} old sessions were deleted, as [session] keep_days and keep_megabytes say.")
 
     async def close(self) -> None:
         """Close what is open, and return nothing; closing twice is harmless."""
@@ -226,15 +219,35 @@ class SessionRunner:
         if self._loop is not None:
             loop, self._loop, self._display = self._loop, None, None
             await loop.close()
-        _close(self._opened)
+        close_opened(self._opened)
 
 
-def _close(opened: list[Hud | PastSessions]) -> None:
+def trim_old_sessions(location: DataLocation, session_id: str) -> int:
+    """Delete the oldest sessions where the user's limits say so, but never this one; return how many.
+
+    Raises a `HudkitError`.
+    """
+    limits, path = location.settings.session, location.data / session_store.SESSIONS_FILE
+    if (limits.keep_days is None and limits.keep_megabytes is None) or not path.exists():
+        return 0
+    with SessionStore.open(path) as store:
+        gone = trim_sessions(
+            store,
+            keep_days=limits.keep_days,
+            keep_megabytes=limits.keep_megabytes,
+            log=location.log,
+            keep=(session_id,),
+        )
+    return len(gone)
+
+
+def close_opened(opened: list[Hud | PastSessions]) -> None:
+    """Close what was opened beside a loop, and return nothing."""
     while opened:
         opened.pop().close()  # the last first: the past reads the log
 
 
-async def _open_loop(
+async def open_loop(
     request: SessionRequest,
     location: DataLocation,
     ask: AskUser,
@@ -245,7 +258,7 @@ async def _open_loop(
 ) -> AgentLoop:
     """Open a new session, or a stored one, in the directory of the request, and return its loop.
 
-    Logs that it opens are put into `opened`, to be closed after it. Raises a `HudkitError`.
+    Logs that it opens are put into `opened`; `close_opened` closes them after it. Raises a `HudkitError`.
     """
     user = user_config().parent
     discovered = discover_plugins(
@@ -266,7 +279,7 @@ async def _open_loop(
         settings=loop_settings,
         limits=tool_limits(settings.tools),
         plugin_options=settings.plugins,
-        mcp_servers=settings.mcp_servers,
+        mcp_servers={**request.mcp_servers, **settings.mcp_servers},
         language_servers=settings.language_servers,
         hook_seconds=settings.session.plugin_hook_seconds,
         home=Path.home(),

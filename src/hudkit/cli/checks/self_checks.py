@@ -38,6 +38,7 @@ LEAST_FREE = 64 * MIB
 GREET_SECONDS = 2.0
 DAEMON_NEEDS = ("httptools", "starlette", "uvicorn", "uvloop")
 EXTRAS = {
+    "acp": "acp",
     "bedrock": "boto3",
     "custom": "pydantic_monty",
     "langchain": "langgraph",

@@ -40,6 +40,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "agents": {
         "run": "give an agent one prompt and print its answer",
         "chat": "talk with an agent, with its HUD in sight",
+        "acp": "serve hudkit's own agent to an editor that speaks the Agent Client Protocol",
         "sessions": "list, search, export, fork and delete the sessions of hudkit's own agent",
         "rooms": "create a world of agents, play it, watch it in the browser, export it",
     },
