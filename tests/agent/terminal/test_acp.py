@@ -20,7 +20,7 @@ from hudkit.agent.records import Attachment, StoredText
 from hudkit.models.scripted_answers import ScriptedCall
 from hudkit.testing import ScriptedModel, says, uses
 from terminal_harness import Desk
-from waiting import PATIENCE
+from waiting import PATIENCE, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
@@ -221,6 +221,34 @@ async def test_a_session_is_loaded_after_a_kill_with_all_that_was_said(desk: Des
         assert door.editor.text().endswith("Ported.")
         with pytest.raises(RequestError, match="not found"):
             await door.conn.load_session(cwd=str(desk.project), session_id="ses_none", mcp_servers=[])
+
+
+async def test_a_call_that_was_killed_is_told_as_such_and_not_run_again(desk: Desk) -> None:
+    endless = {"calls": [{"name": "bash", "arguments": {"command": "echo x >> runs; sleep 600"}}]}
+    async with opened(desk, endless, options=("--yes",)) as door:
+        session = await door.session()
+        turn = asyncio.ensure_future(door.say(session, "Wait"))
+        await asyncio.to_thread(until, (desk.project / "runs").exists)
+        door.process.send_signal(signal.SIGKILL)
+        await door.process.wait()
+        await asyncio.gather(turn, return_exceptions=True)
+    async with opened(desk, DONE, options=("--yes",)) as door:
+        await door.conn.load_session(cwd=str(desk.project), session_id=session, mcp_servers=[])
+        (call,) = door.editor.of("tool_call")
+        assert call.status == "failed" and "it was not run again" in call.content[0].content.text
+        assert await door.say(session, "Go on") == "end_turn"
+    assert (desk.project / "runs").read_text() == "x\n"
+
+
+async def test_a_turn_is_cancelled_however_early(desk: Desk) -> None:
+    endless = {"calls": [{"name": "bash", "arguments": {"command": "sleep 600"}}]}
+    async with opened(desk, *[endless] * 4, options=("--yes",)) as door:
+        session = await door.session()
+        for pause in (0, 0, 0.005, 0.02):  # before its turn has begun, and within the first model call
+            turn = asyncio.ensure_future(door.say(session, "Do it"))
+            await asyncio.sleep(pause)
+            await door.conn.cancel(session_id=session)
+            assert await turn == "cancelled"
 
 
 async def test_what_a_prompt_carries_goes_to_the_model(desk: Desk) -> None:
