@@ -26,13 +26,16 @@ BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 MOST_LEFT_OUT = 12
 LIVES = ("coding_day", "support_desk", "data_work", "long_research", "local_16k")
+SEQ = re.compile(r"\{seq: ([^}]+)\}")
 REPEATED = re.compile(r"^\*(\d+) (.*)")
 
 
 def run(session: HudSession, lines: str) -> None:
     """One line is one operation, or one event as a host would append it (`!origin type {…}`), or one message that is
-    ingested (`@{…}`); `*3 …` is a line three times, with 1, 2 and 3 for `{n}`."""
+    ingested (`@{…}`); `*3 …` is a line three times, with 1, 2 and 3 for `{n}`. `{seq: words}` is the first event
+    whose payload has the words."""
     for line in unrolled(lines):
+        line = SEQ.sub(lambda match: str(seq_of(session, match[1])), line)
         if line.startswith("!"):
             origin, kind, body = line[1:].split(" ", 2)
             payload = msgspec.convert({"type": kind, **json.loads(body)}, PAYLOADS[kind])
@@ -42,6 +45,10 @@ def run(session: HudSession, lines: str) -> None:
         else:
             name, _, body = line.partition(" ")
             session.call(name, json.loads(body or "{}"))
+
+
+def seq_of(session: HudSession, words: str) -> int:
+    return [event.seq for event in session.events() if words in msgspec.json.encode(event.payload).decode()][0]
 
 
 def unrolled(lines: str) -> Iterator[str]:
