@@ -14,9 +14,10 @@ def run(args: argparse.Namespace) -> int:
     """Say which histories are on this machine, and how to explain them; return the exit code."""
     histories = tuple(known_histories())
     if not histories:
+        *names, last = HOST_NAMES.values()
         raise ConfigError(
-            "no history of OpenCode, Claude Code or Codex is in its usual place",
-            hint="Name one: `hudkit replay ~/.claude/projects`",
+            f"no history of {', '.join(names)} or {last} is in its usual place",
+            hint="Name one: `hudkit replay ~/.claude/projects`. A recorded day is explained by `hudkit demo`",
         )
     if args.json:
         rows = [{"host": each.host, "path": str(each.root), "files": len(each.files)} for each in histories]
@@ -24,6 +25,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print("Histories on this machine:")
     for history in histories:
-        files = "" if history.root.is_file() else f" ({len(history.files):,} files)"
+        count = len(history.files)
+        files = "" if history.root.is_file() else f" ({count:,} {'file' if count == 1 else 'files'})"
         print(f"  {HOST_NAMES[history.host]}{files}: hudkit replay {quote(str(history.root))}")
     return 0

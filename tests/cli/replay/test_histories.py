@@ -183,7 +183,7 @@ def test_without_a_path_the_histories_of_this_machine_are_listed(
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     code, _, err = hudkit("replay")
-    assert code == 2 and "no history" in err
+    assert code == 2 and "no history of Claude Code, Codex, OpenCode or pi is in its usual place" in err
     _claude_home(tmp_path / "claude")
     _codex_home(tmp_path / "codex")
     code, out, _ = hudkit("replay")

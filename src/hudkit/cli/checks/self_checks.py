@@ -86,7 +86,8 @@ def _data(here: CheckEnvironment) -> Diagnosis:
 
 def _files(here: CheckEnvironment) -> Diagnosis:
     there = [_check_file(path) for path in private_files(here)]
-    return gravest(there, f"{len(there)} files are private" if there else "there are none yet")
+    count = "1 file is" if len(there) == 1 else f"{len(there)} files are"
+    return gravest(there, f"{count} private" if there else "there are none yet")
 
 
 def _log(here: CheckEnvironment) -> Diagnosis:
