@@ -338,7 +338,24 @@ class SqliteLog(BatchAppends):
 
     def _sync_in_time(self) -> None:
         self._sync()
-        self._checkpoint()
+        if self._truncate:
+            self._checkpoint()
+        else:
+            self._checkpoint_aside()
+
+    def _checkpoint_aside(self) -> None:
+        """Do what `_checkpoint` does over a connection of its own, so that others read and write meanwhile.
+
+        What is committed meanwhile may reach the database before its mark is durable, as the mark of every commit may
+        be a second behind.
+        """
+        if self._mark is None or self._pages < _CHECKPOINT_PAGES:
+            return
+        self._pages = 0
+        with suppress(OSError, sqlite3.Error, StoreError), closing(connect_writer(self._path, self._timeout)) as db:
+            self._sync()
+            self._mark.sync()
+            db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def _sync(self) -> None:
         """Make durable what was committed without waiting for the disk, and write its mark."""
@@ -400,9 +417,6 @@ class SqliteLog(BatchAppends):
         """Move the write-ahead log into the database where it is long; what was committed is durable either way."""
         if self._mark is None or (self._pages < _CHECKPOINT_PAGES and not self._truncate):
             return
-        with suppress(OSError, StoreError):  # without the lock, so that nobody waits for most of what is to be synced
-            self._sync()
-            self._mark.sync()
         with self._lock, suppress(OSError, sqlite3.Error, StoreError):
             # First the mark: a checkpoint throws away the log that would tell of a loss.
             self._sync()
