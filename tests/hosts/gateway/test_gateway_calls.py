@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from raw_provider import Answer, RawProvider, connect, receive
+from raw_provider import Answer, Pause, RawProvider, connect, receive
 
 from campaigns import Campaign
 from hudkit import Hud, paths
@@ -363,6 +364,52 @@ def test_a_call_goes_out_with_the_hud_and_its_answer_comes_back_byte_for_byte(pa
         assert "Your HUD" in text and "Never touch legacy/" in text and '"hud"' in text
         state = _state(setup)
         assert [rule.text for rule in state.constraints] == ["Never touch legacy/"]
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/chat/completions"])
+def test_an_answer_to_a_call_with_the_hud_is_not_held_back(path: str, tmp_path: Path) -> None:
+    """Each event but the last ones, which say whether more is asked for, is there before the next one is made."""
+    *events, _ = answer_of(path, [("c1", "bash", '{"command": "ls"}')], "I look.").split(b"\n\n")
+    shown = [event for event in events if b"I look." in event or b"bash" in event]
+    steps = [Event() for _ in events]
+    head, *_ = as_stream(b"")
+    chunks = [b"%x\r\n%b\n\n\r\n" % (len(event) + 2, event) for event in events]
+    answer = [head, *(piece for step, chunk in zip(steps, chunks, strict=True) for piece in (Pause(step), chunk))]
+    with gateway(tmp_path, lambda _: [*answer, b"0\r\n\r\n"]) as setup, connect(setup.url) as connection:
+        raw = json.dumps(call_of(path, 0)).encode()
+        lines = [f"POST {path} HTTP/1.1", "Host: x", "Content-Type: application/json", f"Content-Length: {len(raw)}"]
+        connection.sendall("\r\n".join([*lines, "", ""]).encode() + raw)
+        seen = b""
+        for step, event in zip(steps, events, strict=True):
+            step.set()
+            while event in shown and event not in seen:
+                part = connection.recv(65536)
+                assert part
+                seen += part
+        while not seen.endswith(b"0\r\n\r\n"):
+            part = connection.recv(65536)
+            assert part
+            seen += part
+        assert b"Your HUD" in setup.sent and len(shown) == 2
+
+
+def test_an_hour_that_a_client_asks_of_the_cache_is_asked_of_the_provider(tmp_path: Path) -> None:
+    """Its header and its marks go on as they are, and every other header but the two that change."""
+    body = call_of("/v1/messages", 1)
+    body["system"][0]["cache_control"] = {"type": "ephemeral", "ttl": "1h"}
+    own = [
+        "anthropic-beta: extended-cache-ttl-2025-04-11,other",
+        "X-Twice: 1",
+        "X-Twice: 2",
+        "Authorization: Bearer t",
+    ]
+    with gateway(tmp_path, lambda _: as_stream(answer_of("/v1/messages", [], "ok"))) as setup:
+        sent = setup.send("/v1/messages", body, *own)[2]
+        lines = setup.provider.requests[-1].partition(b"\r\n\r\n")[0].decode().split("\r\n")
+    assert sent is not None and "Your HUD" in json.dumps(sent["system"])
+    assert sent["system"][0]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+    assert json.dumps(sent).count('"ttl"') == 1
+    assert [line for line in lines if line in own] == own
 
 
 def _state(setup: Setup) -> Any:
