@@ -48,7 +48,7 @@ def run(session: HudSession, lines: str) -> None:
 
 
 def seq_of(session: HudSession, words: str) -> int:
-    return [event.seq for event in session.events() if words in msgspec.json.encode(event.payload).decode()][0]
+    return next(event.seq for event in session.events() if words in msgspec.json.encode(event.payload).decode())
 
 
 def unrolled(lines: str) -> Iterator[str]:
