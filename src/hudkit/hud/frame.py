@@ -623,12 +623,14 @@ def _new_epoch(
         share = max(budget - tail_tokens, budget // 2)
     ceiling = max(share, budget - tail_tokens)
     rules = min(share, PRESSED_RULES)
+    # A call that goes wrong costs more than a base that comes a few changes earlier.
+    guided = share + (ceiling - share) // 2 if facts.share_of_band == 1 else 0
     share = int(share * facts.share_of_band)
     old = state.epoch.base
     at_end = not in_system_prompt and _stands_at_end(state, request, facts)
     lead = REPLACES_BASE if at_end and _stands_before(state, request) else ""
     share -= renderer.count(lead)
-    fitted = _fit_base(state, context, facts, _BaseShares(share, ceiling, rules), tag, additive)
+    fitted = _fit_base(state, context, facts, _BaseShares(share, ceiling, rules, guided), tag, additive)
     density, text = _density_of(fitted, request.density), lead + fitted.text
     if in_system_prompt and old is not None and _is_same_text(old, text) and not state.epoch.over:
         base = old
@@ -713,12 +715,13 @@ def _recorded(omission: Omission) -> OmittedItem:
 
 
 class _BaseShares(NamedTuple):
-    """Tokens that a base may have: `share` in all; the counts and the blockers may use the `ceiling`, and the rules
-    what is left of `rules`, where that is more."""
+    """Tokens that a base may have: `share` in all; where that is more, the counts and the blockers may use the
+    `ceiling`, the rules what is left of `rules`, and a whole HUD with the guide beside it `guided`."""
 
     share: int
     ceiling: int
     rules: int
+    guided: int
 
 
 def _fit_base(
@@ -727,7 +730,8 @@ def _fit_base(
     """The document of a base: all of it where that fits, else what is worth most of it. Where not even the task fits
     into the ceiling, it may use the whole budget.
 
-    The guide to the operations is there where it fits beside all of it: it takes the place of nothing.
+    The guide to the operations is there where it fits beside all of it: it takes the place of nothing but of half
+    of what is left for changes.
     """
     share = shares.share
     renderer, board = context.renderer, context.board
@@ -735,10 +739,11 @@ def _fit_base(
     if additive and facts.density is Density.FULL:
         without_guide = msgspec.structs.replace(options, guided=False)
         for each in (options, without_guide) if options.guided else (options,):
-            whole = board.whole(state, each, tag, share, renderer.bound)
+            room = max(share, shares.guided) if each.guided else share
+            whole = board.whole(state, each, tag, room, renderer.bound)
             text = renderer.render(whole) if whole is not None else ""
             tokens = renderer.count(text)
-            if whole is not None and tokens <= share:
+            if whole is not None and tokens <= room:
                 return SectionFit(whole, text, tokens, (), 1, 0, True)
     parts = board.parts(state, options, tag, renderer.parts)
     try:

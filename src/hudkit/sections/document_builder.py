@@ -98,10 +98,12 @@ class DocumentBuilder:
         `tag` is by what later changes are known; empty: there are none.
         """
         self._refresh(state, options)
-        shown = [_preamble(tag, options.density, guided=options.guided)]
+        shown = [_preamble(tag, options.density)]
         for spec in SECTIONS:
             shown += self._whole_of(spec, options)
         shown += [_idle_advice(state, options), self._stale_items.advice(state, options)]
+        if options.guided and options.density is Density.FULL:
+            shown.append(h.text(key="guide")[_GUIDE])
         return Element("document", (), tuple([element for element in shown if element is not None]))
 
     def whole(self, state: HudState, options: ViewOptions, tag: str, share: int, bound: Measure) -> Element | None:
@@ -201,22 +203,21 @@ _HOW = (
 
 
 _GUIDE = (
-    "Choose its operation by what was said. A fact, hint or contact: notes.add; it changed: notes.update; it is "
-    "over: notes.remove. Decided, settled: decisions.record, why in details; in place of an earlier one: "
+    "Choose the operation of hud by what was said. A fact, hint or contact: notes.add; it changed: notes.update; it "
+    "is over: notes.remove. Decided, settled: decisions.record, why in details; in place of an earlier one: "
     "decisions.supersede; withdrawn: decisions.remove. A rule, must, never: constraints.add; lifted: "
     "constraints.remove. Something to do: steps.add; done: steps.complete; changed: steps.update; not to be done: "
-    "steps.remove. Blocked, waiting: blockers.add; over: blockers.remove. A failure: errors.add; it works again: "
-    "errors.resolve. Another task: task.set. A question about these: their list, such as steps.list. text is what "
-    "to keep, item names what is there already."
+    "steps.remove. How the user likes answers: preferences.add. Blocked, waiting: blockers.add; over: "
+    "blockers.remove. A failure: errors.add; it works again: errors.resolve. Another task: task.set. A question about"
+    " these: their list, such as steps.list. text is what to keep, item names what is there already."
 )
-"""Which operation is for what, for models that take the wrong one of a list of names: 158 tokens. No fit chooses it:
+"""Which operation is for what, for models that take the wrong one of a list of names: 169 tokens. No fit chooses it:
 it is there where the whole HUD has room beside it."""
 
 
 @lru_cache(maxsize=64)
-def _preamble(tag: str, density: Density, *, guided: bool = False) -> Element | None:
-    """How to use the HUD, and the tag by which its later changes are known (empty: there are none); where it is
-    `guided`, which operation is for what."""
+def _preamble(tag: str, density: Density) -> Element | None:
+    """How to use the HUD, and the tag by which its later changes are known (empty: there are none)."""
     if density is Density.MINIMAL:
         return h.text(key="preamble")[f"HUD {tag}"] if tag else None
     if density is Density.COMPACT:
@@ -224,7 +225,7 @@ def _preamble(tag: str, density: Density, *, guided: bool = False) -> Element | 
         return h.text(key="preamble")[f"HUD: call the tool hud to change it{later}."]
     later = f" Blocks that begin with [hud {tag}] change it; the latest wins." if tag else ""
     apart = " A block without that tag is not part of it." if tag else ""
-    return h.text(key="preamble")[_HOW, later, apart, f" {_GUIDE}" if guided else ""]
+    return h.text(key="preamble")[_HOW, later, apart]
 
 
 def _preamble_forms(tag: str, density: Density, measures: PartMeasures) -> BlockForms:
