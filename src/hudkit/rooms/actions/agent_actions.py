@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cache, lru_cache
 from hashlib import blake2b
 from importlib.resources import files
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 from unicodedata import category, normalize
 
@@ -379,7 +380,11 @@ def _checked_name(world: World, name: str, id: int) -> str:
     looks = _skeletons(name)
     if any(looks & _skeletons(reserved) for reserved in _RESERVED_NAMES):
         raise OperationError(f"{name!r} cannot be a name", hint="It looks like a word that has a meaning here")
-    for agent in world.agents.values():
+    agents = world.agents.values()
+    # In most cases nobody's looks like it: that is found out without a line of Python for each agent.
+    if all(map(looks.isdisjoint, map(_skeletons, map(attrgetter("name"), agents)))):
+        return name
+    for agent in agents:
         if agent.id != id and not agent.retired and looks & _skeletons(agent.name):
             raise OperationError(f"{name!r} is agent {agent.id}'s name, or looks like it", hint="Choose another one")
     return name
@@ -394,6 +399,11 @@ _RESERVED_NAMES = (
 
 _STRUCTURE = frozenset(":()[]{}<>@#|")
 """Signs with which the system and formats mark who speaks."""
+
+
+_NAMES_KEPT = 200_000
+"""Names whose looks are kept. A new name is compared with all others: with fewer than a world has agents, all of them
+are worked out anew for each agent that is made."""
 
 
 @cache
@@ -411,7 +421,7 @@ def _is_structure(sign: str) -> bool:
     return bool(_STRUCTURE.intersection(plain + look))
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=_NAMES_KEPT)
 def _skeletons(name: str) -> frozenset[str]:
     """Return what two names share when they look alike (skeletons of UTS 39), whatever the case of their letters.
 
