@@ -164,3 +164,9 @@ def test_what_a_later_message_turns_from_may_be_over(first: str, then: str) -> N
 )
 def test_work_on_the_same_thing_ends_nothing(first: str, then: str) -> None:
     assert not doubted(first, then)
+
+
+def test_an_agent_that_says_a_rule_again_decides_nothing() -> None:
+    standing = extract("only use the sandbox keys", KnownStatements())[1]
+    assert not extract("Sandbox keys it is.", standing, by_agent=True)[0].decisions
+    assert extract("Postgres it is.", standing, by_agent=True)[0].decisions

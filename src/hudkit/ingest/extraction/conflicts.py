@@ -301,3 +301,12 @@ def _nearest(subject: frozenset[str], standing: Sequence[Statement], min_share: 
         if common and share >= min_share and share + common / 100 >= best:
             best, nearest = share + common / 100, statement
     return nearest
+
+
+def is_echo(text: str, statement: str) -> bool:
+    """Return whether an agent only says again what stands: "Sandbox keys it is" after "only use the sandbox keys"."""
+    ours = about(text)
+    return _ECHOES.search(text) is not None and bool(ours) and ours <= about(statement)
+
+
+_ECHOES = re.compile(r"(?i)\bit is\W*$")

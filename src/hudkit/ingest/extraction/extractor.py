@@ -25,6 +25,7 @@ from hudkit.ingest.extraction.conflicts import (
     about,
     doubted_by,
     ended_by,
+    is_echo,
     objected_to,
     rejected_by,
     suspended_by,
@@ -175,6 +176,7 @@ def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tup
     """An agent announces decisions, and offers; the rules are the user's."""
     step = _Extraction(sentences, standing)
     step.decide(sentences, by_agent=True)
+    step.leave_echoes()
     decided = [Statement("decisions", text) for text in standing.decisions]
     step.hear_endings(by_agent=True)
     for sentence in sentences[-_MAX_COMPARED:]:
@@ -330,6 +332,15 @@ class _Extraction:
         decisions = find_decisions(sentences, context)
         if len(decisions) <= _MAX_STATEMENTS:
             self._decisions = (*self._decisions, *decisions)
+
+    def leave_echoes(self) -> None:
+        """Leave out what an agent only says again of what stands."""
+        standing = self.standing.statements()
+        self._decisions = tuple(
+            decision
+            for decision in self._decisions
+            if decision.replaces or not any(is_echo(decision.summary, statement.text) for statement in standing)
+        )
 
     def hear_facts(self) -> None:
         """Add the facts that stand not yet, of the sentences that state nothing else."""
