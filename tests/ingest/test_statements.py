@@ -105,6 +105,14 @@ def test_a_rule_keeps_its_object_and_its_condition(rule: str) -> None:
     assert [one.text for one in heard(message).rules] == [rule]
 
 
+def test_a_rule_with_an_object_behind_a_label_is_one_rule() -> None:
+    stated = heard("FIRM RULE: Server memory cap is 40 GB total. Never exceed without explicit consent.")
+    assert [one.text for one in stated.rules] == [
+        "Server memory cap is 40 GB total; Never exceed without explicit consent"
+    ]
+    assert not stated.facts and not stated.preferences
+
+
 @pytest.mark.parametrize(
     "message",
     [

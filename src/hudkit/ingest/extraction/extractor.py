@@ -367,8 +367,7 @@ class _Extraction:
         if any(_ECHO.match(sentence.bare) for sentence in self.sentences[:2]):
             return
         for index, sentence in self._unread():
-            line = _line(sentence).rstrip(" .!;")
-            if self._is_said(sentence) or insists(sentence) or any(line in rule.text for rule in self._stated):
+            if self._is_said(sentence) or insists(sentence) or self._is_in_a_rule(sentence):
                 continue
             following = self.sentences[index + 1] if index + 1 < len(self.sentences) else None
             insisted = following is not None and insists(following)
@@ -703,6 +702,11 @@ class _Extraction:
         return any(each in text for each in stated if each) or text in [
             heard.sentence for heard in (*self._preferences, *self._facts)
         ]
+
+    def _is_in_a_rule(self, sentence: Sentence) -> bool:
+        """Whether a sentence stands in a stated rule, or the object of one stands behind the sentence's label."""
+        line = _line(sentence).rstrip(" .!;")
+        return any(line in rule.text or line.endswith(f": {rule.text.partition('; ')[0]}") for rule in self._stated)
 
     def _replace(self, statement: Statement, text: str, sentence: Sentence) -> None:
         line = _line(sentence)
