@@ -103,6 +103,12 @@ def _running(words: list[str], **environment: str) -> Iterator[str]:
         process.wait()
 
 
+def _own(folder: Path) -> dict[str, str]:
+    """Return the environment of a gateway that has a folder to itself."""
+    folder.mkdir()
+    return {"HUDKIT_DATA": str(folder), "HUDKIT_DB": str(folder / "hudkit.db"), "HUDKIT_HOOK_PATIENCE": "30"}
+
+
 def _script(call: str) -> list[str]:
     return [sys.executable, "-c", f"from bench import gateway; gateway.{call}"]
 
@@ -115,9 +121,9 @@ def run() -> list[Figure]:
         upstream = stack.enter_context(_running(_script("provider()")))
         bare = stack.enter_context(_running(_script(f"pass_through({upstream!r})")))
         words = [sys.executable, "-P", "-m", "hudkit", "gateway", "--upstream", upstream, "--port", "0", "--json"]
-        own = {"HUDKIT_DATA": str(folder), "HUDKIT_DB": str(folder / "hudkit.db"), "HUDKIT_HOOK_PATIENCE": "30"}
-        relay = stack.enter_context(_running([*words, "--no-hud"], **own))
-        hud = stack.enter_context(_running(words, **own))
+        # In one folder the one that relays would know the conversations of the other to their ends before they begin.
+        relay = stack.enter_context(_running([*words, "--no-hud"], **_own(folder / "relay")))
+        hud = stack.enter_context(_running(words, **_own(folder / "hud")))
         off, with_hud = _side_by_side(bare, relay), _side_by_side(bare, hud)
         lost, count = asyncio.run(_streams(relay))
     figures = []
