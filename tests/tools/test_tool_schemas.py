@@ -91,7 +91,7 @@ def test_all_but_rare_operations_stand_in_a_definition_and_in_that_of_hud_those_
     rare = {
         "children", "compare", "export", "import", "files.open", "files.close", "files.edit", "update", "clear",
         "task.update", "task.clear", "steps.reorder", "recent.list", "subagents.list", "preferences.remove",
-        "preferences.list",
+        "preferences.list", "task.get", "plans", "context", "summary", "history",
     }  # fmt: skip
     assert {
         name for name in set(OPERATIONS) - {*hud, *memory} if not re.search(r"^(sections|project)\.|\.confirm$", name)
