@@ -154,6 +154,16 @@ def test_the_model_is_named_beside_the_usage_at_the_start_of_a_turn_only(chat: C
     assert small.tail.startswith("Context: 0% (1k/200k)") and "gpt-4o" not in small.text
 
 
+def test_while_there_is_room_the_model_is_named_where_it_is_new(chat: Chat) -> None:
+    def tail(model: str) -> str:
+        chat.say(USER)
+        return chat.session.frame(1_000, LIMIT, model=model, transcript=chat.messages).tail
+
+    assert [" of gpt-4o" in tail(f"openai/{model}") for model in ("gpt-4o", "gpt-4o", "o3", "gpt-4o")] == [
+        True, False, False, True,
+    ]  # fmt: skip
+
+
 def alarms(chat: Chat, *used: int) -> list[str]:
     """The line of the new delta's alarm in each of a row of tool steps."""
     lines = []

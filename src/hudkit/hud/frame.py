@@ -280,7 +280,10 @@ def _build(
         estimated=state.window.source == "estimated",
     )
     band_words = band_text(usage.band, facts.band_entered, compacts=usage.usable is not None)
-    named = model_words(request.model or state.model) if facts.budget >= MIN_BUDGET_OF_MODEL else ""
+    model = request.model or state.model
+    begins = state.epoch.base is None or bool(state.epoch.over) or request.new_window
+    is_named = begins or model != state.model or usage.band is not Band.GREEN
+    named = model_words(model) if is_named and facts.budget >= MIN_BUDGET_OF_MODEL else ""
     tail = _tail(state, request, context, facts, words + named + band_words)
     layers = None
     if additive and request.placement != "system":

@@ -13,7 +13,7 @@ from typing import Any
 from hudkit.tools.operation import OPERATIONS
 
 _OF_THE_PAST = (
-    "search", "messages", "message", "sessions", "compactions", "output", "help",
+    "search", "messages", "message", "sessions", "compactions", "output",
 )  # fmt: skip
 """The operations in the definition of `memory`, the most useful first; both tools take all."""
 
@@ -23,7 +23,8 @@ _RARE = frozenset(
         "files.open", "files.close", "children", "compare", "export", "import", "constraints.confirm",
         "preferences.confirm", "preferences.remove", "preferences.list", "notes.confirm",
         "decisions.confirm", "update", "clear", "task.update", "task.clear", "steps.reorder",
-        "files.edit", "recent.list", "subagents.list", "task.get", "plans", "context", "summary", "history",
+        "files.edit", "recent.list", "subagents.list", "shared.list", "shared.report",
+        "todos.list", "progress.list", "task.get", "plans", "context", "summary", "history",
     }
 )  # fmt: skip
 """What help alone names: an operation in a definition costs three tokens in every call."""
@@ -47,7 +48,7 @@ def _definition(name: str, description: str, operations: list[str], properties: 
 
 def _hud_operations() -> list[str]:
     """The writing operations first: a model that is unsure takes one of the first."""
-    others = {*_OF_THE_PAST, *_RARE} - {"help"}
+    others = {*_OF_THE_PAST, *_RARE}
     own = [each for each in OPERATIONS.values() if each.name not in others]
     return [each.name for each in own if each.writes] + [each.name for each in own if not each.writes]
 
@@ -65,7 +66,7 @@ DEFINITIONS: tuple[dict[str, Any], ...] = (
     ),
     _definition(
         "memory",
-        "Finds what was said, also before a compaction; see help.",
+        "Finds what was said, also before a compaction.",
         list(_OF_THE_PAST),
         {
             "query": _text(),

@@ -336,7 +336,11 @@ def test_blocks_stand_in_front_of_a_prompt_that_its_client_marks_for_the_cache()
     for content, order in (
         ([{"type": "text", "text": "Go on."} | mark], ["[hud 1] a", "[hud 1] b", "Go on.", "the tail"]),
         ("Go on.", ["[hud 1] a", "[hud 1] b", "Go on.", "the tail"]),
-        (results, ["done", "[hud 1] a", "[hud 1] b", "the tail"]),
+        (results, ["done\n[hud 1] a\n[hud 1] b", "the tail"]),
+        (
+            [{**results[0], "content": [{"type": "text", "text": "done"}]}],
+            [["done", "[hud 1] a", "[hud 1] b"], "the tail"],
+        ),
     ):
         body = call_of("/v1/messages", 0)
         body["messages"] = [
@@ -348,7 +352,8 @@ def test_blocks_stand_in_front_of_a_prompt_that_its_client_marks_for_the_cache()
         behind = {len(call.entries) - 1: ("[hud 1] a", "[hud 1] b")}
         for tail, last in (("the tail", order), ("", order[:-1])):
             sent = json.loads(call.with_hud(Injection("base", behind, tail), {}, DEFINITIONS))["messages"][-1]
-            assert [block.get("text") or block.get("content") for block in sent["content"]] == last
+            texts = [block.get("text") or block["content"] for block in sent["content"]]
+            assert [[part["text"] for part in each] if isinstance(each, list) else each for each in texts] == last
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow
 
 class _OverGateway(GatewayHost):
     turns = HOST_DAYS.rounds
+    most_cost = ((7, 1.04), (20, 1.03))
     cannot: ClassVar[dict[str, str]] = {"compaction tools": "the client compacts, and asks nobody"}
     # A first page of what was said has all of it: the model's calls of the HUD are none of the client's messages.
     named = frozenset({"snapshot", "help", "compactions"})

@@ -70,6 +70,7 @@ class AdkHost(HostConformance):
     host = "google-adk"
     shape = "anthropic"
     turns = HOST_DAYS.rounds
+    most_cost = ((7, 1.04), (20, 1.03))
 
     @contextmanager
     def open(self, place: HostWorkspace, session: str, *, hud: bool = True, resume: str = "") -> Iterator[Talk]:

@@ -39,6 +39,7 @@ class TestPi(HostConformance):
     host = "pi"
     marks: ClassVar[dict[str, tuple[str, ...]]] = {**KIND_MARKS, "compaction": (SUMMARIZER,)}
     turns = HOST_DAYS.rounds
+    most_cost = ((7, 1.04), (20, 1.03))
     settings = ""
     tools_ms: int | None = None
 

@@ -487,12 +487,33 @@ class _AnthropicCall(ProviderCall):
     def _layers_at(self, item: int, blocks: Sequence[str], tail: str) -> list[Splice]:
         """Put blocks, which stay, and a tail, which is gone in the next call (empty: none), where an item stands.
 
-        Blocks stand in front of a prompt: clients mark the end of it for the cache, and what is behind the mark is
-        processed at full price, and once more when the next call writes it to the cache. Results have to be first.
+        Clients mark the end of a message for the cache, and what is behind the mark is processed at full price, and
+        once more when the next call writes it to the cache. So blocks stand in front of a prompt. Results have to be
+        first in their message: there, blocks are the end of the last one.
         """
         own, tails = self.items[item], [tail] if tail else []
-        is_prompt = own.role == "user" and not own.results
-        return self._around(item, blocks, tails) if is_prompt else self._around(item, (), [*blocks, *tails])
+        if own.role == "user" and not own.results:
+            return self._around(item, blocks, tails)
+        result = self._last_result(item) if blocks else None
+        if result is None:
+            return self._around(item, (), [*blocks, *tails])
+        span, first = result
+        if first == b'"':
+            inside = self._in_text(span, "".join("\n" + block for block in blocks))
+        else:
+            inside = self._in_list(span, [{"type": "text", "text": block} for block in blocks])
+        return [inside, *(self._around(item, (), tails) if tails else ())]
+
+    def _last_result(self, item: int) -> tuple[Span, bytes] | None:
+        """Return where the content of a message's last block stands, and its first byte, where that is a result."""
+        span, first = self._content(item)
+        blocks = array_spans(self.body, span) if span is not None and first == b"[" else []
+        last = object_spans(self.body, blocks[-1]) if blocks else {}
+        kind, content = last.get("type"), last.get("content")
+        if kind is None or content is None or read_value(self.body, kind) != "tool_result":
+            return None
+        first = self.body[content.start : content.start + 1]
+        return (content, first) if first in (b'"', b"[") else None
 
     def _around(self, item: int, before: Sequence[str], behind: Sequence[str]) -> list[Splice]:
         """Put texts as blocks in front of a message's own ones and behind them."""
@@ -527,7 +548,7 @@ class _AnthropicCall(ProviderCall):
         return {
             "name": definition["name"],
             "description": definition["description"],
-            "input_schema": definition["parameters"],
+            "input_schema": _told_only(definition["parameters"]),
         }
 
     def answered_call(
@@ -720,7 +741,7 @@ class _ResponsesCall(ProviderCall):
     @staticmethod
     def tool_definition(definition: Mapping[str, Any]) -> Json:
         """Return a tool of ours as the shape has it."""
-        return {"type": "function", **definition, "strict": False}
+        return {"type": "function", **_told_only(definition), "strict": False}
 
     def answered_call(
         self, raw_response: Sequence[Json], calls: Sequence[WireCall], answers: Sequence[str]
@@ -755,6 +776,13 @@ def _tool_names(tools: Iterable[Any]) -> Iterator[str]:
         name = (function if isinstance(function, dict) else tool).get("name") or tool.get("type")
         if name:
             yield str(name)
+
+
+def _told_only(value: Any) -> Any:
+    """Return a definition without its empty descriptions: only chat templates, and so chat completions, need them."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: _told_only(each) for key, each in value.items() if (key, each) != ("description", "")}
 
 
 def _wire_call(id: object, name: object, arguments: object) -> WireCall:
