@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from textwrap import indent
 from typing import Annotated
 
 from msgspec import Meta
@@ -41,7 +42,7 @@ from hudkit.tools.operation import (
     section_listing,
 )
 from hudkit.tools.record import add_to_section, item_with_text, record, remove_from_section, stored_words
-from hudkit.tools.replaced_item import refuse_request, replaced_item, with_another_number
+from hudkit.tools.replaced_item import refuse_copy, refuse_request, replaced_item, with_another_number
 from hudkit.tools.resolve_item import ItemName, ItemNames, OneItem, resolve_item, resolve_items
 from hudkit.tools.spellings import looks_like_id
 
@@ -111,7 +112,9 @@ def _get(session: SessionCore, args: _ThatDecision) -> OperationResult:
     """Read one decision in full, with its reason, where the HUD shows "…" instead."""
     decision = _resolve(session.state, args.id)
     head = row_lines((item_row(decision, decision.summary, derived_word(decision)),))
-    text = f"{head}\n\n{indented_block(decision.details)}" if decision.details else f"{head}\n\nNo reason was given."
+    # Two columns further than elsewhere: behind an item of a list, four are its own text and no block.
+    details = indent(indented_block(decision.details), "  ") if decision.details else "No reason was given."
+    text = f"{head}\n\n{details}"
     return OperationResult(text, {"decision": plain_values(decision)})
 
 
@@ -156,6 +159,7 @@ def _record_one(session: SessionCore, summary: str, args: _NewDecision, origin: 
 
     def decide(state: HudState) -> Sequence[Payload]:
         refuse_request(state, summary)
+        refuse_copy(state, "decisions", summary)
         names = (args.supersedes,) if isinstance(args.supersedes, str) else args.supersedes
         olds = {old.id: old for old in (_resolve(state, name) for name in names)}
         # Models also say there what the new decision is about.

@@ -13,7 +13,7 @@ from hudkit.sections.items import ItemList, SectionItem
 from hudkit.sections.state import STATE_FIELDS, HudState, state_after
 from hudkit.tools.answer_text import id_text, quote
 from hudkit.tools.operation import OperationResult
-from hudkit.tools.replaced_item import refuse_request, same_item
+from hudkit.tools.replaced_item import refuse_copy, refuse_request, same_item
 
 _SECRET_NOTE = " What looked like a secret was replaced."
 
@@ -68,6 +68,7 @@ def add_to_section(
     def decide(state: HudState) -> Sequence[Payload]:
         for text in as_texts(texts):
             refuse_request(state, text)
+            refuse_copy(state, section, text)
         return [payload(_stored_text(state, section, text)) for text in as_texts(texts)]
 
     change = record(session, origin, decide)

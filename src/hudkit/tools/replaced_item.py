@@ -11,9 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from hudkit.errors import OperationError
+from hudkit.sections.errors import RecordedError
 from hudkit.sections.items import SectionItem
 from hudkit.sections.state import HudState
-from hudkit.tools.resolve_item import content_words, ids_in, shares_word
+from hudkit.tools.answer_text import id_text, quote
+from hudkit.tools.resolve_item import content_words, count_shared, ids_in, shares_word
 
 I = TypeVar("I", bound=SectionItem)  # noqa: E741
 
@@ -49,7 +51,14 @@ def same_item(items: Iterable[I], words: str) -> I | None:
     """
     wanted = words.strip().removesuffix(".")
     alive = (item for item in items if not getattr(item, "completed", False) and not getattr(item, "derived", False))
-    return next((item for item in alive if item.words.strip().removesuffix(".") == wanted), None) if wanted else None
+    return (
+        next((item for item in alive if _words(item).strip().removesuffix(".") == wanted), None) if wanted else None
+    )
+
+
+def _words(item: SectionItem) -> str:
+    """What an item says; an error is known by more and less than that."""
+    return item.message if isinstance(item, RecordedError) else item.words
 
 
 def replaced_item(items: Sequence[I], text: str) -> I | None:
@@ -158,6 +167,71 @@ def _groups(state: HudState) -> dict[str, Sequence[SectionItem]]:
         "errors": state.errors.items,
         "notes": state.notes.items,
     }
+
+
+def refuse_elsewhere(state: HudState, group: str, name: str) -> None:
+    """Refuse a name of which an item of another group has more words than any of its own, which has half at most.
+
+    `constraints.remove {"item": "batch_numbers"}` does not mean "Weights are whole numbers" where a decision is on
+    batch numbers.
+
+    Raises `OperationError`, which names the other group.
+    """
+    groups = _groups(state)
+    best, words = count_shared(map(_words, groups.get(group, ())), name)
+    if group not in groups or 2 * best > words:
+        return
+    others = {other: count_shared(map(_words, items), name)[0] for other, items in groups.items()}
+    winner = max(others, key=lambda other: others[other])
+    if others[winner] > best and (others[winner] >= _MIN_WORDS or others[winner] == words):
+        raise OperationError(
+            f"none of the {group} is named {quote(name)}",
+            hint=f"One of the {winner} has more of these words.",
+            instead=(f"{winner}.list", {}),
+        )
+
+
+def refuse_copy(state: HudState, group: str, text: str) -> None:
+    """Refuse a new item that is the whole sentence of one of another kind.
+
+    A model that repeats an error as a rule means something else. A note may become anything, a rule a preference, an
+    error may be in the way, and what is derived is no obstacle.
+
+    Raises `OperationError`, which names the other group.
+    """
+    if len(text.split()) < _MIN_SENTENCE:
+        return
+    live = {**_groups(state), "errors": state.errors.open}
+    for other, items in live.items():
+        if other in (group, "notes") or (group, other) in _MAY_BECOME:
+            continue
+        twin = same_item(items, text)
+        if twin is not None:
+            raise OperationError(
+                f"this is one of the {other} already: {id_text(twin.id)}",
+                hint=_WHEN_OVER.get(other, "In other words it may be something else, too."),
+                instead=(f"{other}.list", {}),
+            )
+
+
+_WHEN_OVER = {
+    "errors": "errors.resolve says that it is over.",
+    "steps": "steps.complete says that it is done.",
+    "blockers": "blockers.remove says that it is gone.",
+}
+
+_MIN_SENTENCE = 6
+"""Words of a text that nobody repeats for something else by chance."""
+
+_MAY_BECOME = frozenset(
+    (
+        ("blockers", "errors"), ("blockers", "steps"), ("steps", "blockers"), ("steps", "errors"),
+        ("constraints", "preferences"), ("preferences", "constraints"), ("constraints", "decisions"),
+        ("decisions", "constraints"), ("decisions", "preferences"), ("notes", "decisions"), ("notes", "constraints"),
+        ("notes", "preferences"),
+    )
+)  # fmt: skip
+"""What the text of an item may also be, by groups: a rule that was a preference, a step that an error asks for."""
 
 
 def group_of_id(state: HudState, id: str, asked: str) -> str:

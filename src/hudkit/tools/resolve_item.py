@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, TypeVar
 
 from msgspec import Meta
@@ -154,6 +154,13 @@ def _told_in_a_sentence(
 def content_words(text: str) -> list[str]:
     """Return the words of a text that say something, in its order, without case."""
     return [word for word in _words(text) if word not in _SAYS_NOTHING]
+
+
+def count_shared(texts: Iterable[str], name: str) -> tuple[int, int]:
+    """Return how many words of a name stand in one of the texts, at most, and how many it has."""
+    words = _telling_words(name)
+    of_texts = map(_telling_words, texts)
+    return max((sum(shares_word(each, word) for word in words) for each in of_texts), default=0), len(words)
 
 
 def _telling_words(text: str) -> list[str]:

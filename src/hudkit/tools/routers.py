@@ -17,8 +17,10 @@ from hudkit.tools.definitions import ROUTER_NAMES
 from hudkit.tools.help import call_text, help_call, unknown_operation
 from hudkit.tools.operation import OPERATIONS, Operation, OperationAlias, OperationResult, find_operation
 from hudkit.tools.refusals import example_of_unknown, help_on, own_call, reading_of, with_example
-from hudkit.tools.replaced_item import group_of_id
+from hudkit.tools.replaced_item import group_of_id, refuse_elsewhere
 from hudkit.tools.spellings import field_names, looks_like_id, operation_of_group, resolve_operation
+
+_CHANGES_AN_ITEM = frozenset(("remove", "complete", "resolve", "update", "supersede"))
 
 
 class RouterReply(msgspec.Struct, frozen=True):
@@ -59,6 +61,12 @@ def call(
         if isinstance(operation, OperationAlias):
             target, arguments = msgspec.structs.astuple(operation.to(arguments))
             carried_out = OPERATIONS[target]
+        group, _, verb = target.partition(".")
+        item = getattr(arguments, "id", ())
+        names = item if isinstance(item, tuple) else (item,)
+        for each in names if verb in _CHANGES_AN_ITEM else ():
+            if isinstance(each, str):
+                refuse_elsewhere(session.state, group, each)
         return cast("Operation", carried_out).run(session, arguments, origin)
     except OperationError as error:
         example = own_call(error, operation, raw, router) or reading_of(error, target, session, router)

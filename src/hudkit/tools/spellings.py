@@ -173,6 +173,10 @@ _EMPHASIS = frozenset(
 """Marks that say no more of a new entry than that it holds: `{"rule": "…", "must": true}`."""
 _SCHEMA_TYPES = ("string", "text", "str")
 """A value of `type` that a model copied from the definition, where it says nothing of the entry."""
+_SAID_OF_A_LIST = frozenset(
+    (*_QUERY_NAMES, "text", "item", "items", "id", *_DETAIL_NAMES, "type", "properties", "required")
+)
+"""What is said of a list that has no place for it; the last three are copied from the definition."""
 _SHOWN_AS_TEXT = ("content", "description", "summary", "text", "message")
 _ID = re.compile(r"[a-z]{0,3}-?\d+")
 _JOINED = " — "
@@ -243,10 +247,8 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
     if text in placed and not item:
         others = {name: value for name, value in others.items() if not _says_nothing(name, value)}
     if operation.name.endswith(".list"):
-        # A list shows all of them, also those that were asked for.
-        others = {name: value for name, value in others.items() if name not in (*_QUERY_NAMES, "text")}
-        if _asks_for_group(operation, others):
-            others = {}
+        # A list shows all of them, also those that were asked for: by a text, an item, or a reason for it.
+        others = {name: v for name, v in others.items() if name not in _SAID_OF_A_LIST or looks_like_id(v)}
     if operation.writes and item in placed and not text:
         # Which item it is was said; what else is said of it changes nothing.
         others = {name: value for name, value in others.items() if name not in _TEXT_NAMES | _DETAIL_NAMES}
