@@ -36,6 +36,7 @@ NEEDED = (
     ".dist-info/licenses/LICENSE",
     ".dist-info/licenses/src/hudkit/rooms/actions/confusables-LICENSE.txt",
     ".dist-info/licenses/src/hudkit/tokens/prices-LICENSE.txt",
+    ".dist-info/licenses/src/hudkit/tokens/o200k_base-LICENSE.txt",
     ".dist-info/entry_points.txt",
 )
 """What each wheel has, as a part of a name."""

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from hudkit.api import Hud
 from hudkit.cli.commands import COMMANDS, build_parser, load_command
 from hudkit.cli.commands.rooms import OPERATIONS
+from hudkit.cli.demo import ORCHARD_WINDOW, unpack_orchard
 from hudkit.cli.parsing import load_run, operation_parsers
+from hudkit.cli.replays.recorded_log import write_recorded_log
+from hudkit.tokens import shared_counter
+from hudkit.transcripts import OpenCodeTranscript
 
 pytestmark = pytest.mark.slow  # each starts a process
 
@@ -36,13 +41,19 @@ finally:
 """
 
 
-def modules_of(*words: str) -> set[str]:
-    """The modules that a command line imports beyond those of the interpreter's own start."""
+def run_command(*words: str) -> tuple[str, set[str]]:
+    """What a command line prints, and the modules that it imports beyond those of the interpreter's own start."""
     done = subprocess.run(
         [sys.executable, "-c", IMPORTED, *words], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
-    return set(done.stdout.rpartition("MODULES ")[2].split())
+    printed, _, modules = done.stdout.rpartition("MODULES ")
+    return printed, set(modules.split())
+
+
+def modules_of(*words: str) -> set[str]:
+    """The modules that a command line imports beyond those of the interpreter's own start."""
+    return run_command(*words)[1]
 
 
 @pytest.mark.parametrize("words", COMMAND_LINES, ids=" ".join)
@@ -94,7 +105,7 @@ INTROSPECTION = {"ast", "copy", "dataclasses", "inspect", "tokenize", "typing_ex
 
 READS = {
     ("log",): {*WHOLE, "hudkit.sections", "hudkit.tokens"},
-    ("show",): {*CUSTOM, "hudkit.tools", "hudkit.transcripts", "hudkit.cli.replays.report"},
+    ("show",): {*CUSTOM, *VOCABULARY, "hudkit.tools", "hudkit.transcripts", "hudkit.cli.replays.report"},
     ("show", "--state"): {*CUSTOM, *VOCABULARY, "hudkit.tools", "hudkit.transcripts"},
     ("show", "--window"): {*CUSTOM, *VOCABULARY, "hudkit.tools", "hudkit.transcripts"},
     ("show", "--sessions"): {*WHOLE, "hudkit.context"},
@@ -124,6 +135,22 @@ def test_a_read_does_not_import_what_writes_parses_or_composes_for_others(
     short = words[0] in ("replay", "statusline", "verify")  # their bodies are in the files of the commands
     never = NEVER if short else NEVER | INTROSPECTION
     assert modules_of(*words) & (READS[words] | never) == set()
+
+
+def test_a_recorded_day_is_shown_without_the_vocabulary_as_it_is_shown_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "hudkit.db"
+    with OpenCodeTranscript.open(unpack_orchard(tmp_path / "recording")) as transcript:
+        write_recorded_log(transcript, path, window=ORCHARD_WINDOW)
+    monkeypatch.setenv("HUDKIT_DB", str(path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with Hud.open(path, counter=shared_counter()) as hud:
+        for name in hud.log.sessions():
+            frame = hud.session(name).whole_frame()
+            printed, imported = run_command("show", name)
+            assert printed.startswith(frame.text) and f": {frame.tokens} of {frame.budget} tokens" in printed
+            assert not VOCABULARY & imported
 
 
 def test_typing_extensions_can_be_imported_after_msgspec() -> None:

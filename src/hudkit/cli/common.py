@@ -95,8 +95,10 @@ def open_read_only(path: Path | str | None, name: str) -> Hud:
     Raises `ConfigError` where there is none, a `StoreError` where it cannot be read.
     """
     from hudkit.api import Hud
+    from hudkit.tokens.counting import DeferredCounter
 
-    return Hud(open_log_read_only(path), settings=user_settings(name))
+    counter = DeferredCounter(small_first=True)
+    return Hud(open_log_read_only(path), settings=user_settings(name), counter=counter)
 
 
 def open_log_read_only(path: Path | str | None) -> EventLog:

@@ -21,9 +21,12 @@ from importlib.util import find_spec, module_from_spec
 from sys import getsizeof
 from threading import Lock
 from types import ModuleType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hudkit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hudkit.tokens.rank_table import TableCounter
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 """The vocabularies that can be counted with; the first is the default."""
@@ -231,20 +234,40 @@ def _count_any(count: CountFunction, text: str) -> int:
 class DeferredCounter:
     """The process's counter for the default encoding, loaded when something is first counted.
 
-    Who only reads a log or appends to one counts nothing.
+    Who only reads a log or appends to one counts nothing. With `small_first`, for a command that shows a frame and
+    ends, small texts are counted without the vocabulary, exactly (`rank_table`), until that would take longer.
     """
+
+    def __init__(self, *, small_first: bool = False) -> None:
+        self._small_first = small_first
 
     @cached_property
     def _counter(self) -> ExactCounter | Utf8Counter:
         return shared_counter()
 
+    @cached_property
+    def _table(self) -> TableCounter | None:
+        if not self._small_first:
+            return None
+        from hudkit.tokens.rank_table import TableCounter
+
+        try:
+            return TableCounter()
+        except (OSError, ValueError):
+            return None
+
     @property
     def name(self) -> str:
         """Return what is counted with; it is loaded for that."""
-        return self._counter.name
+        return self._counter.name if self._table is None else DEFAULT_ENCODING
 
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""
+        if self._table is not None:
+            tokens = self._table.count(text)
+            if tokens is not None:
+                return tokens
+            self._table = None
         return self._counter.count(text)
 
 
