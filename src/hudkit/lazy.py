@@ -1,4 +1,4 @@
-"""What is made when it is first used: the names of a package, regular expressions, decoders.
+"""What is made when it is first used: the names of a package, regular expressions, decoders; and a digest alone.
 
 A command that only reads ends before most of the package is needed. Each import, pattern and decoder that it does not
 use is time in which a person waits (docs/decisions/0021-commands-import-late.md).
@@ -11,6 +11,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, AnyStr, Generic, ParamSpec, TypeVar, cast
+
+try:
+    from _blake2 import blake2b  # with `hashlib` comes OpenSSL, for digests that hardly a command makes: 3 ms
+except ImportError:
+    from hashlib import blake2b
+
+__all__ = ["blake2b", "lazy_function", "lazy_names", "lazy_pattern"]
 
 P = ParamSpec("P")
 R = TypeVar("R")

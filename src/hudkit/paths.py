@@ -124,7 +124,7 @@ def gateway_switch() -> Path:
 def spare_name(socket: Path) -> str:
     """Return the name of the socket, in the user's directory among the temporary files, that is used where one cannot
     be made at `socket`: its path is too long, or the home is read-only."""
-    from hashlib import blake2b
+    from hudkit.lazy import blake2b
 
     return f"{blake2b(os.fsencode(socket), digest_size=6).hexdigest()}.sock"
 

@@ -89,8 +89,10 @@ WHOLE = {*CUSTOM, *VOCABULARY, "hudkit.api", "hudkit.hud.session_core", "hudkit.
 
 NEVER = {
     "hudkit.cli.demo",
+    "hudkit.compose.fitting.fitter",
     "hudkit.compose.jsx.reader",
     "hudkit.ingest",
+    "_hashlib",
     "asyncio",
     "markdown_it",
     "platformdirs",

@@ -6,7 +6,6 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from hashlib import sha256
 
 import msgspec
 
@@ -180,4 +179,6 @@ def drop_unused_contents(db: sqlite3.Connection) -> None:
 
 def content_digest(raw: bytes) -> str:
     """Return the digest by which a file's content is stored: SHA-256, in hex."""
+    from hashlib import sha256  # who only reads the sessions digests no file
+
     return sha256(raw).hexdigest()

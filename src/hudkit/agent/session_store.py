@@ -17,7 +17,6 @@ import threading
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -42,6 +41,7 @@ from hudkit.agent.records import (
     resume_hint,
 )
 from hudkit.errors import SessionError, StoreDamaged, StoreError, StoreReadOnly, StoreUnsafe
+from hudkit.lazy import blake2b
 from hudkit.log import Finding
 from hudkit.log.redaction import SecretText, contains_secret, remove_from_json
 from hudkit.log.stores.migrations import (

@@ -7,10 +7,10 @@ given to a subtree. `ElementCache` remembers what was made of elements.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from hashlib import blake2b
 from typing import Any, Generic, TypeVar, Union
 
 from hudkit.errors import TreeError
+from hudkit.lazy import blake2b
 
 Node = Union["Element", str]
 """A child of an element: another element, or text (which is data, whatever it contains)."""

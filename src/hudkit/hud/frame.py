@@ -39,7 +39,7 @@ from typing import NamedTuple
 import msgspec
 
 from hudkit.compose import Band, Density, Element, ElementCache, Node
-from hudkit.compose.fitting import Omission
+from hudkit.compose.fitting.result import Omission
 from hudkit.compose.fitting.sections import SectionFit, SectionMeasures, fit_sections
 from hudkit.compose.formats.markdown import render
 from hudkit.config import Settings

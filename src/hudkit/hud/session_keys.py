@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from hashlib import blake2b
 
+from hudkit.lazy import blake2b
 from hudkit.paths import git_root
 
 PROJECT_LOG = "hudkit/project"

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from hashlib import blake2b
 from typing import Any, Union
 
 import msgspec
 
+from hudkit.lazy import blake2b
 from hudkit.log.event import EventDraft, Origin
 from hudkit.log.payloads import PAYLOADS, Payload, Unknown
 from hudkit.log.secret_patterns import replace_secrets

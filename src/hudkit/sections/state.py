@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from hashlib import blake2b
 from typing import Any
 
 import msgspec
 
 from hudkit.errors import StoreDamaged
+from hudkit.lazy import blake2b
 from hudkit.log import Event, Origin, Payload
 from hudkit.log.payloads import (
     PAYLOADS,

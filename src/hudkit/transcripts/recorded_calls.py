@@ -17,12 +17,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 import msgspec
 
+from hudkit.lazy import blake2b
 from hudkit.transcripts import claude_code, codex, pi
 from hudkit.transcripts.json_fields import number_field
 from hudkit.transcripts.jsonl_transcript import MAX_LINE_BYTES, open_regular, parse_timestamp

@@ -49,10 +49,17 @@ Numbers
   what the final bytes leave room for is filled in a few rounds.
 """
 
-from hudkit.compose.fitting.fitter import Fitter, fit
-from hudkit.compose.fitting.result import FitResult, Grow, Measure, Omission
-from hudkit.compose.fitting.source_spans import SourceMap, SourceSpan, source_map
-from hudkit.compose.fitting.tracing import Trace, TraceEntry, trace, trace_page
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hudkit.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from hudkit.compose.fitting.fitter import Fitter, fit
+    from hudkit.compose.fitting.result import FitResult, Grow, Measure, Omission
+    from hudkit.compose.fitting.source_spans import SourceMap, SourceSpan, source_map
+    from hudkit.compose.fitting.tracing import Trace, TraceEntry, trace, trace_page
 
 __all__ = [
     "FitResult",
@@ -69,3 +76,14 @@ __all__ = [
     "trace",
     "trace_page",
 ]
+
+# The frame of a session is fitted by its sections alone (`sections`): it needs no fit of any tree.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "fitter": ("Fitter", "fit"),
+        "result": ("FitResult", "Grow", "Measure", "Omission"),
+        "source_spans": ("SourceMap", "SourceSpan", "source_map"),
+        "tracing": ("Trace", "TraceEntry", "trace", "trace_page"),
+    },
+)

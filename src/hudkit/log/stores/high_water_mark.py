@@ -24,12 +24,12 @@ import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
 from threading import Lock, Timer
 from typing import NamedTuple
 
 from hudkit.errors import StoreBusy, StoreError, StoreUnsafe
+from hudkit.lazy import blake2b
 
 SYNC_SECONDS = 0.8
 """Longest time for which a written mark stays unsynced (a second, less what a sync takes)."""

@@ -21,12 +21,12 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import msgspec
 
 from hudkit.errors import StoreDamaged, StoreError
+from hudkit.lazy import blake2b
 from hudkit.log import Batch, Event, EventDraft, Finding, Origin, Snapshot, type_of
 from hudkit.log.codec import GENESIS, payload_digest
 from hudkit.log.payloads import EventGap

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import Any, Final
 
 import msgspec
 
+from hudkit.lazy import blake2b
 from hudkit.sections.items import ItemList, ItemMark
 from hudkit.sections.state import HudState
 from hudkit.sections.table import SECTIONS
