@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import accumulate
 from operator import add
 from pathlib import Path
 
@@ -80,7 +81,8 @@ class TableCounter:
             classes = text.translate(self._classes)
             if _UNUSUAL in classes:
                 return None
-            words = [text[slice(*match.span())] for match in self._find_words.finditer(classes)]
+            ends = [*accumulate(map(len, self._find_words.findall(classes)))]  # no character is in none
+            words = [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
         try:
             return sum(map(self._words.__getitem__, words))
         except _TooMuchError:
