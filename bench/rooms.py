@@ -15,9 +15,12 @@ import msgspec
 from bench.figures import Figure
 from bench.rooms_world import BODY, SAID, BareLoop, BenchWorld, Busy, EndingClock
 from hudkit.rooms import world_events as e
+from hudkit.rooms.experiments.scale import neighbourhoods
 from hudkit.rooms.hud import CachedRenderer
 from hudkit.rooms.players import PlayerRegistry, ScriptedPlayer
 from hudkit.rooms.scheduler import RealClock, WorldRunner, freeze_survivors
+from hudkit.rooms.world_file import island_world, populate_world
+from hudkit.rooms.world_log import WorldLog
 
 TITLE = "rooms: beats a second and core, without model time"
 
@@ -30,6 +33,8 @@ BEFORE = 4
 fewer, most beats of a large world were first and second ones, and few of a small world."""
 LEAST = 0.6
 """The share of the bare loop's beats a second that a runner should reach."""
+FOUNDED, FOUNDING_ROUNDS = 2_500, 3
+"""Agents of the smaller world whose founding is measured."""
 SKIPPED = 20_000
 """Beats that are skipped while that is measured, roughly."""
 SETTLING, LATE_FOR = 25.0, 20.0
@@ -166,6 +171,21 @@ def lateness(folder: Path, agents: int = 5_000, seconds: float = LATE_FOR) -> tu
     return len(beats) / seconds, median(late), late[len(late) * 99 // 100], late[-1]
 
 
+def founding_seconds(agents: int) -> float:
+    """Seconds of processor time an agent that is founded as a world file says, in memory."""
+    founding = neighbourhoods(island_world(), agents)
+    with WorldLog.in_memory(seed=1) as world_log:
+        cpu = process_time()
+        populate_world(world_log, founding)
+        return (process_time() - cpu) / agents
+
+
+def founding() -> tuple[float, float]:
+    """Seconds of processor time an agent in a small world and in one of four times as many agents, in turns."""
+    rounds = [(founding_seconds(FOUNDED), founding_seconds(4 * FOUNDED)) for _ in range(FOUNDING_ROUNDS)]
+    return median(small for small, _ in rounds), median(large for _, large in rounds)
+
+
 def run() -> list[Figure]:
     """A runner's processor time a beat to that of the bare loop: 1 / 0.6 at most."""
     return list(_figures())
@@ -190,6 +210,9 @@ def _figures() -> Iterator[Figure]:
         largest = measured[0]
         note = f"{largest.agents:,} agents with {SAID} messages a room, and all that is kept to write HUDs quickly"
         yield Figure("memory of an agent in KiB", largest.memory / 1024, None, note)
+        small, large = founding()
+        note = f"{1e6 * large:.0f} and {1e6 * small:.0f} µs, as a world file says"
+        yield Figure(f"founding an agent of {4 * FOUNDED:,} / of {FOUNDED:,}", large / small, 1.25, note)
         skip = skipping(folder)
         yield Figure("a skipped beat / a beat", skip / largest.ours, None, f"{1e6 * skip:.0f} µs; counted apart")
         young, old, few, many = aging(folder)

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from unicodedata import normalize
 
-TABLE = Path(__file__).parents[1] / "src/hudkit/rooms/actions/confusables.txt"
+TABLE = Path(__file__).parents[1] / "src/hudkit/rooms/confusables.txt"
 TARGETS = frozenset(string.ascii_letters + string.digits + ":()[]{}<>@#|'")
 HEAD = """\
 # Signs that look like others, of Unicode's table of confusables (UTS 39), version {version}; made by

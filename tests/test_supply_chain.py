@@ -68,9 +68,9 @@ def test_a_package_with_other_bytes_than_pinned_is_not_installed(tmp_path: Path)
 
 def test_unicodes_licence_goes_with_its_table() -> None:
     """Its condition: the notice appears with all copies of the data."""
-    licence = files("hudkit.rooms.actions").joinpath("confusables-LICENSE.txt").read_text(encoding="utf-8")
-    table = files("hudkit.rooms.actions").joinpath("confusables.txt").read_text(encoding="utf-8")
+    licence = files("hudkit.rooms").joinpath("confusables-LICENSE.txt").read_text(encoding="utf-8")
+    table = files("hudkit.rooms").joinpath("confusables.txt").read_text(encoding="utf-8")
     assert licence.startswith("UNICODE LICENSE V3") and "this copyright and permission notice" in licence
     assert "confusables-LICENSE.txt" in table.split("\n(", 1)[0]
     assert "Unicode-3.0" in PROJECT["license"]
-    assert "src/hudkit/rooms/actions/confusables-LICENSE.txt" in PROJECT["license-files"]
+    assert "src/hudkit/rooms/confusables-LICENSE.txt" in PROJECT["license-files"]

@@ -140,6 +140,8 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
             _add_agent(world, seq, now, event)
         case e.AgentAltered(id=id):
             agent = world.agents[id]
+            if event.name is not None and not agent.retired:
+                world.note_name(id, agent.name, event.name)
             for name in ("name", "background", "model", "can_create", "input_format", "output_format", "answers"):
                 if (value := getattr(event, name)) is not None:
                     setattr(agent, name, value)
@@ -152,6 +154,7 @@ def apply_event(world: World, seq: int, timestamp: int, event: e.WorldEvent) -> 
                 agent.changed_seq = seq
         case e.AgentRetired(id=id):
             world.agents[id].retired = True
+            world.note_name(id, world.agents[id].name)
             _mark_outdated(world, seq, world.rooms[id].members)
         case _:
             _apply_rare_event(world, seq, now, event)
@@ -316,6 +319,9 @@ def _add_reaction(world: World, seq: int, event: e.ReactionAdded) -> None:
 
 
 def _add_agent(world: World, seq: int, now: int, event: e.AgentCreated) -> None:
+    if event.id in world.agents:  # merged from partitions, it may come twice
+        world.note_name(event.id, world.agents[event.id].name)
+    world.note_name(event.id, after=event.name)
     world.agents[event.id] = AgentState(
         event.id,
         event.kind,

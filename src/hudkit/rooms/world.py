@@ -6,12 +6,14 @@ A world is large and changes a thousand times a second, so its state is changed 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from hudkit.rooms import world_events as e
+from hudkit.rooms.agent_names import NameIndex
 
 # Upper bounds are finite although nobody will reach them: JSON has no infinity, and rules are stored as JSON.
 _Fraction = Annotated[float, Meta(ge=0, le=1)]
@@ -292,7 +294,7 @@ class AccessRequest(msgspec.Struct):
     requested_at: int = msgspec.field(name="at")
 
 
-class World(msgspec.Struct):
+class World(msgspec.Struct, dict=True):
     """Everything that is true of a world after event `seq`."""
 
     name: str = ""
@@ -340,3 +342,28 @@ class World(msgspec.Struct):
     """Numbers here of messages that were said in other partitions, by partition and number there."""
     origins: dict[int, tuple[int, int]] = {}
     """The same the other way round."""
+
+    @cached_property
+    def living_names(self) -> NameIndex:
+        """Return the agents that are not retired by what their names look like.
+
+        Made when it is first asked for, and kept true by `note_name` from then on. It is no field: what is saved
+        would hold what looked alike to an earlier version.
+        """
+        return NameIndex((agent.id, agent.name) for agent in self.agents.values() if not agent.retired)
+
+    def note_name(self, id: int, before: str = "", after: str = "") -> None:
+        """Keep `living_names` true: agent `id` was called `before` and is called `after` now; empty: not at all."""
+        # Most who read a world never ask for a new name: they need no index.
+        if "living_names" not in vars(self):
+            return
+        if before:
+            self.living_names.remove(id, before)
+        if after:
+            self.living_names.add(id, after)
+
+    def become(self, other: World) -> None:
+        """Take over all that is true of another world; whoever holds this one sees that."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(other, name))
+        vars(self).clear()

@@ -497,9 +497,8 @@ class WorldLog:
 
         The object stays the same: whoever holds the world goes on seeing it as it is.
         """
-        snapshot = self._snapshots.load(self.log.last_seq(self.session) if upto is None else upto) or World()
-        for name in World.__struct_fields__:
-            setattr(world, name, getattr(snapshot, name))
+        snapshot = self._snapshots.load(self.log.last_seq(self.session) if upto is None else upto)
+        world.become(snapshot or World())
         self._fold(world, upto)
 
     def _fold(self, world: World, upto: int | None) -> None:

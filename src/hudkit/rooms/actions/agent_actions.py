@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache, lru_cache
 from hashlib import blake2b
-from importlib.resources import files
-from operator import attrgetter
 from typing import Annotated, Any, Literal
-from unicodedata import category, normalize
 
 from msgspec import Meta
 
@@ -29,6 +24,7 @@ from hudkit.rooms.actions.action import (
     quoted_name,
 )
 from hudkit.rooms.actions.room_actions import close_request
+from hudkit.rooms.agent_names import check_spelling
 from hudkit.rooms.allowances import check_share, parse_share
 from hudkit.rooms.knowledge_tree import MAX_DEPTH, append_at, check_writable, delete_at, knowledge_json, set_at
 from hudkit.rooms.partitions.relay import emptiest_partition, free_agent_number
@@ -362,76 +358,12 @@ def _checked_name(world: World, name: str, id: int) -> str:
     """Return a name for agent `id`, with single blanks.
 
     The name that it has stays allowed: agents of an earlier version may have names that are refused today. Raises
-    `OperationError` for an empty or a long name, one of digits only, one with hidden characters, brackets or colons
-    (the system writes `Ann (1) left.`), and one that looks like another agent's or like a word that stands for the
-    system, for a role or for everybody.
+    `OperationError` for one that cannot be (`check_spelling`), and for one that looks like another living agent's.
     """
     if id in world.agents and name == world.agents[id].name:
         return name
-    name = " ".join(name.split())
-    limit = world.rules.caps.name
-    if not name or len(name) > limit:
-        raise OperationError(f"a name of {len(name)} characters", hint=f"1 to {limit}")
-    # Digits are agents' numbers in `@8`.
-    if visible(name) != name or "\u2800" in name or normalize("NFKC", name).isdigit():
-        raise OperationError(f"{visible(name)!r} cannot be a name", hint="Letters that can be seen")
-    if any(_is_structure(sign) for sign in name):
-        raise OperationError(f"{name!r} cannot be a name", hint="No brackets, colons, bars, @ or #")
-    looks = _skeletons(name)
-    if any(looks & _skeletons(reserved) for reserved in _RESERVED_NAMES):
-        raise OperationError(f"{name!r} cannot be a name", hint="It looks like a word that has a meaning here")
-    agents = world.agents.values()
-    # In most cases nobody's looks like it: that is found out without a line of Python for each agent.
-    if all(map(looks.isdisjoint, map(_skeletons, map(attrgetter("name"), agents)))):
-        return name
-    for agent in agents:
-        if agent.id != id and not agent.retired and looks & _skeletons(agent.name):
-            raise OperationError(f"{name!r} is agent {agent.id}'s name, or looks like it", hint="Choose another one")
+    name = check_spelling(name, world.rules.caps.name)
+    others = world.living_names.numbers_like(name) - {id}
+    if others:
+        raise OperationError(f"{name!r} is agent {min(others)}'s name, or looks like it", hint="Choose another one")
     return name
-
-
-_RESERVED_NAMES = (
-    *("system", "the system", "architect", "the architect", "you", "me", "user", "assistant", "human", "developer"),
-    *("tool", "admin", "administrator", "moderator", "operator", "root", "owner", "host", "server", "hud", "hudkit"),
-    *("everyone", "everybody", "all", "all agents", "here", "channel", "room", "nobody", "none", "null", "unknown"),
-)
-"""How the system signs, how chat templates and programs call speakers, and words that mean everybody or nobody."""
-
-_STRUCTURE = frozenset(":()[]{}<>@#|")
-"""Signs with which the system and formats mark who speaks."""
-
-
-_NAMES_KEPT = 200_000
-"""Names whose looks are kept. A new name is compared with all others: with fewer than a world has agents, all of them
-are worked out anew for each agent that is made."""
-
-
-@cache
-def _look_alikes() -> dict[int, str]:
-    """Return what each sign of Unicode's confusables looks like, for `str.translate`."""
-    table = files("hudkit.rooms.actions").joinpath("confusables.txt").read_text(encoding="utf-8")
-    rows = (line.partition("\t") for line in table.split("\n") if line and not line.startswith("# "))
-    return {ord(sign): look for look, _, signs in rows for sign in signs}
-
-
-def _is_structure(sign: str) -> bool:
-    """Whether a sign is one of those, in another form, or looks like one and is no letter."""
-    plain = normalize("NFKC", sign)
-    look = "" if category(sign)[0] in "LM" else plain.translate(_look_alikes())
-    return bool(_STRUCTURE.intersection(plain + look))
-
-
-@lru_cache(maxsize=_NAMES_KEPT)
-def _skeletons(name: str) -> frozenset[str]:
-    """Return what two names share when they look alike (skeletons of UTS 39), whatever the case of their letters.
-
-    Of the name as it is written, and of it in small letters: `Al` and `AI` look alike, and so do `Аnn` and `ANN`.
-
-        "Аlice" (Cyrillic A)  ->  "alice"        "rnaria", "maria"  ->  "rnaria"
-
-    Digits at the end are a number, so that `A11` is not `All`.
-    """
-    plain = normalize("NFKC", name)
-    words = plain.rstrip(string.digits)
-    looks = (normalize("NFD", text).translate(_look_alikes()) for text in (words, words.casefold()))
-    return frozenset(normalize("NFC", look).casefold() + plain[len(words) :] for look in looks)
