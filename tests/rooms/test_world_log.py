@@ -303,6 +303,25 @@ def test_a_fork_has_the_same_past_and_its_own_future(tmp_path: Path) -> None:
             assert whole.world == world_log.world
 
 
+def test_a_world_that_is_founded_elsewhere_is_saved_there_and_need_not_be_folded(tmp_path: Path) -> None:
+    with WorldLog.in_memory(name="a") as trial:
+        populate(trial)
+        with trial.found_elsewhere(tmp_path / "b.db", every=2) as founded:
+            saved = founded._snapshots.load(founded.world.seq)
+            assert saved == founded.world == trial.world == replayed(founded)
+            saying(founded, "on it goes")
+            assert founded.world == replayed(founded) and founded.world.seq == trial.world.seq + 1
+
+
+def test_what_is_left_out_of_a_copy_is_not_in_what_is_saved_with_it(harness: Any, tmp_path: Path) -> None:
+    harness.do(2, say={1: "a thing of Kassandra"})
+    redaction = EventDraft("redaction", NOW, 0, Origin.USER, Redact(seq=harness.world.seq))
+    harness.world_log.log.append(WORLD_SESSION, [redaction])
+    with harness.world_log.found_elsewhere(tmp_path / "b.db", every=2) as copy:
+        assert copy._snapshots.load(copy.world.seq) is None
+        assert "Kassandra" not in str(copy.world) and copy.world == replayed(copy)
+
+
 def test_what_rests_on_a_redacted_event_is_passed_over(harness: Any) -> None:
     harness.do(2, say={1: "a thing of Kassandra"})
     seq, message = harness.world.seq, harness.world.next_message - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
@@ -23,8 +24,8 @@ from hudkit.rooms.world_log import WorldLog
 
 _File = TypeVar("_File", bound=msgspec.Struct)
 
-_MAX_FILE_BYTES = 4 * 1024 * 1024
-"""Bytes of a world file."""
+_MAX_FILE_BYTES = 64 * 1024 * 1024
+"""Bytes of a world file: a hundred thousand agents with a background of a few sentences are 35 million."""
 
 
 _FORMAT_ALIASES = {"compact_json": "compact"}
@@ -166,9 +167,10 @@ def populate_world(world_log: WorldLog, world_file: WorldFile, where: str = "the
         for room in agent_rooms:
             if room > number:
                 architect.admit(number, room)
+    numbers = numbers_by_name(world_file)
     for message in world_file.messages:
         try:
-            architect.say(numbers_by_name(world_file)[message.room.casefold()], message.text)
+            architect.say(numbers[message.room.casefold()], message.text)
         except OperationError as error:
             raise _entry_error(where, f"the message in {message.room!r}", error) from None
 
@@ -233,12 +235,12 @@ def _check_keys(table: Mapping[str, Any], kind: type[msgspec.Struct], where: str
 
     msgspec would refuse it, too, but would not say which key was meant.
     """
-    types = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+    keys = _keys_of(kind)
     for name, value in table.items():
-        if name not in types:
+        if name not in keys:
             within = f", [{place}]" if place else ""
-            raise ConfigError(f"{where}{within} has no key {name[:60]!r}", hint=_nearest(name, list(types)), key=name)
-        inner = next((part for part in (types[name], *get_args(types[name])) if _is_struct(part)), None)
+            raise ConfigError(f"{where}{within} has no key {name[:60]!r}", hint=_nearest(name, list(keys)), key=name)
+        inner = keys[name]
         if inner is None:
             continue
         path = f"{place}.{name}" if place else name
@@ -246,6 +248,16 @@ def _check_keys(table: Mapping[str, Any], kind: type[msgspec.Struct], where: str
         for number, item in enumerate(several, 1):
             if isinstance(item, Mapping):
                 _check_keys(item, inner, where, f"{path}, number {number}" if isinstance(value, list) else path)
+
+
+@cache
+def _keys_of(kind: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct] | None]:
+    """Return the keys of a struct, each with the struct that is in it, or in the list in it."""
+    keys = {}
+    for field in msgspec.structs.fields(kind):
+        parts = (field.type, *get_args(field.type))
+        keys[field.encode_name] = next((part for part in parts if _is_struct(part)), None)
+    return keys
 
 
 def _is_struct(kind: object) -> bool:

@@ -443,9 +443,9 @@ class WorldLog:
             copy.close()
             raise
 
-    def found_elsewhere(self, path: str | PathLike[str], partitions: int = 0) -> WorldLog:
+    def found_elsewhere(self, path: str | PathLike[str], partitions: int = 0, **environment: Any) -> WorldLog:
         """Copy the whole world into a new log at `path`, all of it or nothing, and return that; in so many
-        `partitions`, where there are any.
+        `partitions`, where there are any. `environment` is that of `create`.
 
         Raises `ConfigError` where there is a world, or for a number of partitions that cannot be; a `StoreError`.
         """
@@ -455,13 +455,16 @@ class WorldLog:
         try:
             if log.last_seq(WORLD_SESSION):
                 raise _world_is_there(path)
-            environment: dict[str, Any] = {"clock": self.clock, "ids": self.ids, "secret": self.secret}
+            environment = {"clock": self.clock, "ids": self.ids, "secret": self.secret, **environment}
             history = list(self.events())
             if partitions:
                 log.append_together(split_founding(history, self.world, partitions))
                 return type(self)(MergedLog(log, partitions), **environment)
             drafts = [EventDraft(entry.id, entry.timestamp, 0, entry.origin, event) for entry, event in history]
             log.append(WORLD_SESSION, drafts, expected=0)
+            if len(drafts) == self.world.seq:  # nothing was left out: the copy is this world, and need not be folded
+                with suppress(StoreError):
+                    _WorldSnapshots(log, WORLD_SESSION, environment.get("every", FIRST_SNAPSHOT)).save(self.world)
             return type(self)(log, **environment)
         except BaseException:
             log.close()

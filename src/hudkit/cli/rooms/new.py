@@ -110,16 +110,8 @@ def create_world(
     with WorldLog.in_memory(name=_name(founding, path), **settings) as trial:
         populate_world(trial, founding, where)
         check_room(trial.world)
-        if isinstance(path, str):  # a file that was begun is removed; on a server, nothing is begun
+        with removed_unless_finished(path):
             return trial.found_elsewhere(path, partitions)
-    with removed_unless_finished(path):
-        world_log = WorldLog.create(path, name=_name(founding, path), **settings)
-        try:
-            populate_world(world_log, founding, where)
-        except BaseException:
-            world_log.close()
-            raise
-    return world_log
 
 
 def _name(founding: WorldFile, path: Path | str) -> str:

@@ -19,6 +19,7 @@ import resource
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from hudkit.rooms import world_events as e
 from hudkit.rooms.cost_forecast import OUTPUT_TOKENS, HudSizes, forecast_model
 from hudkit.rooms.hud import CachedRenderer
 from hudkit.rooms.players import Improviser, PlayerRegistry
-from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
+from hudkit.rooms.scheduler import SimulatedClock, WorldRunner, freeze_survivors
 from hudkit.rooms.world_file import WorldFile, populate_world
 from hudkit.rooms.world_log import FIRST_SNAPSHOT, SNAPSHOT_GROWTH, WorldLog
 
@@ -110,15 +111,20 @@ def measure_scale(founding: WorldFile, agents: int, minutes: float, *, snapshots
         before = _memory()
         rules = msgspec.structs.replace(founding.rules, caps=msgspec.structs.replace(founding.rules.caps, cost=0.0))
         settings: dict[str, Any] = {"clock": clock.wall, "every": FIRST_SNAPSHOT if snapshots else _NO_SNAPSHOTS}
-        with WorldLog.create(path, name="sample", seed=founding.seed, rules=rules, **settings) as world_log:
-            populate_world(world_log, neighbourhoods(founding, agents))
-            founding_rows, founding_state = world_log.world.seq, _state_size(world_log)
+        options = {"name": "sample", "seed": founding.seed, "rules": rules, **settings}
+        with WorldLog.in_memory(**options) as trial:  # as `rooms new` does it
+            populate_world(trial, neighbourhoods(founding, agents))
+            with trial.found_elsewhere(path, **settings) as world_log:
+                founding_rows, founding_state = world_log.world.seq, _state_size(world_log)
+        # The garbage collector need not walk it, and the memory is free for what is played.
+        del trial, world_log
         # Closed, so that all of it is in the file, and once.
         founding_bytes = _size(path)
         with WorldLog.open(path, **settings) as world_log:
             runner = WorldRunner(world_log, PlayerRegistry({}, lambda _: player), clock=clock)
             start = time.process_time()
-            asyncio.run(_play(runner, clock, minutes))
+            with freeze_survivors():  # as the commands that play a world do
+                asyncio.run(_play(runner, clock, minutes))
             seconds = time.process_time() - start
             sizes = [event.tokens for _, event in world_log.events() if isinstance(event, e.BeatBegun)]
             messages = sum(message.sender > 0 for message in world_log.world.messages.values())
@@ -174,16 +180,19 @@ def forecast_scale(sample: ScaleSample, agents: int, minutes: float, model: str 
 
 
 def _snapshots_size(sample: ScaleSample, scale: float, rows: float) -> float:
-    """Return the bytes of all snapshots of a world with so many rows: they stand at distances that grow by a quarter.
+    """Return the bytes of all snapshots of a world with so many rows.
 
-    The state grows with the founding's rows to that of the founding, and then with what is said.
+    One is behind its founding, one where it is closed, and between them they stand at distances that grow by a
+    quarter. The state is that of the founding, and then grows with what is said.
     """
     founded, each_row = sample.founding_rows * scale, (sample.state - sample.founding_state) / max(1, sample.rows)
-    size, row = 0.0, float(FIRST_SNAPSHOT)
-    while row <= rows:
-        size += sample.founding_state * scale * min(1.0, row / founded) + each_row * max(0.0, row - founded)
+    marks, row = [founded, rows], float(FIRST_SNAPSHOT)
+    while row < rows:
+        if row > founded:
+            marks.append(row)
         row *= SNAPSHOT_GROWTH
-    return size
+    sizes = (sample.founding_state * scale + each_row * (mark - founded) for mark in marks if mark >= FIRST_SNAPSHOT)
+    return sum(sizes)
 
 
 def _state_size(world_log: WorldLog) -> int:
@@ -209,6 +218,8 @@ def _size(path: Path) -> int:
 
 
 def _memory() -> int:
-    """Return the most memory that this process had so far, in bytes."""
+    """Return the memory that this process has, in bytes; where the system does not say, the most that it ever had."""
+    with suppress(OSError):
+        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * resource.getpagesize()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
