@@ -11,10 +11,12 @@ from time import perf_counter, process_time
 
 from bench.figures import Figure
 from bench.rooms import resident_bytes
-from bench.rooms_world import BenchWorld, Busy
+from bench.rooms_world import BenchWorld, Busy, shared
+from hudkit.cli.rooms.new import create_world
 from hudkit.rooms import world_events as e
 from hudkit.rooms.hud import CachedRenderer
 from hudkit.rooms.scheduler import RealClock, freeze_survivors
+from hudkit.rooms.world_file import read_world_file
 
 TITLE = "rooms: 100,000 agents in one process"
 
@@ -23,6 +25,7 @@ INTERVAL = 10.0
 """Seconds between beats."""
 LATE_FOR = 60.0
 """Seconds, in real time, for which lateness is watched."""
+BACKGROUND = "You mend nets by the harbour, and know who comes and goes. At night you write down what you heard."
 
 
 def run() -> list[Figure]:
@@ -70,7 +73,26 @@ def large(folder: Path, agents: int) -> list[Figure]:
         ),
         Figure("memory of an agent in KiB", memory / 1024, None, f"{founded / 1024:.1f} before its first beat"),
         Figure(f"seconds late (median) at a beat every {INTERVAL:g} s, after {LATE_FOR:g} s", late[1], None, limit),
+        found_from_file(folder, agents),
     ]
+
+
+def found_from_file(folder: Path, agents: int) -> Figure:
+    """What `hudkit rooms new --file` takes for a file of so many agents in neighbourhoods of five."""
+    file = folder / "large.toml"
+    with file.open("w", encoding="utf-8") as lines:
+        for id in range(1, agents + 1):
+            neighbour = "" if id == shared(id) else f'rooms = ["Neighbour {shared(id)}"]\n'
+            lines.write(f'[[agents]]\nname = "Neighbour {id}"\n{neighbour}background = "{BACKGROUND}"\n\n')
+    cpu, wall = process_time(), perf_counter()
+    founding = read_world_file(file)
+    read = process_time() - cpu
+    with create_world(folder / "founded.db", founding) as world_log:
+        assert len(world_log.world.agents) == agents
+    cpu, wall = process_time() - cpu, perf_counter() - wall
+    size = file.stat().st_size / 1e6
+    note = f"{wall:.0f} s in all, a file of {size:.0f} MB; {1e6 * read / agents:.0f} µs of it to read that"
+    return Figure("founding an agent from a world file, µs of the processor", 1e6 * cpu / agents, None, note)
 
 
 def _play_first_beats(bench_world: BenchWorld, agents: int) -> None:
