@@ -11,9 +11,11 @@ import pytest
 from loops import QUICK, opened
 from msgspec.structs import replace
 
+from hudkit import Hud
 from hudkit.agent import hud_plugin
 from hudkit.agent.hud_hooks import HudPlugin
 from hudkit.agent.plugins import PluginInput
+from hudkit.log.payloads import FrameBase, FrameDelta
 from hudkit.log.stores.sqlite_log import SqliteLog
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply
@@ -35,18 +37,26 @@ def steps(count: int) -> InProcessModel:
     return InProcessModel(answer)
 
 
-async def test_the_log_is_asked_thrice_for_a_model_call_and_written_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def counted_calls(monkeypatch: pytest.MonkeyPatch, *names: str) -> Counter[str]:
+    """Count the calls of methods of the log, and as `waits` the commits that wait for the disk."""
     asked: Counter[str] = Counter()
-    for name in ("last_seq", "read", "append_together"):
+    for name in (*names, "append_together"):
         method = getattr(SqliteLog, name)
 
         def counted(self: SqliteLog, *args: Any, name: str = name, method: Any = method, **more: Any) -> Any:
             asked[name] += 1
+            if name == "append_together":
+                asked["waits"] += any(batch.sync for batch in args[0])
             return method(self, *args, **more)
 
         monkeypatch.setattr(SqliteLog, name, counted)
+    return asked
+
+
+async def test_the_log_is_asked_twice_for_a_model_call_and_written_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = counted_calls(monkeypatch, "last_seq", "read", "get_snapshot")
     counts = []
     for number, calls in enumerate((10, 30)):
         asked.clear()
@@ -56,10 +66,26 @@ async def test_the_log_is_asked_thrice_for_a_model_call_and_written_once(
         async with opened(place, steps(calls), plugins=plugins, settings=STEADY) as loop:
             await loop.prompt("go")
         counts.append(dict(asked))
-    per_call = {name: (counts[1][name] - counts[0][name]) / 20 for name in counts[1] if name != "read"}
-    assert counts[0].get("read", 0) == counts[1].get("read", 0), "what the session wrote itself is not read again"
-    # before the frame whether anything was taken back, for the frame, and the project's own log
-    assert per_call == {"last_seq": 3, "append_together": 1}
+    per_call = {name: (counts[1][name] - counts[0][name]) / 20 for name in ("last_seq", "append_together")}
+    # neither what the session wrote itself is read again, nor a project's log that has no events
+    for name in ("read", "get_snapshot"):
+        assert counts[0].get(name, 0) == counts[1].get(name, 0)
+    # for the frame, and the project's own log
+    assert per_call == {"last_seq": 2, "append_together": 1}
+
+
+async def test_a_call_waits_for_the_disk_only_where_it_carries_a_block_for_the_first_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = counted_calls(monkeypatch)
+    with Hud.open(tmp_path / "hud.db") as hud:
+        async with opened(tmp_path, steps(30), plugins=[("hud", hud_plugin(hud))], settings=STEADY) as loop:
+            await loop.prompt("go")
+        payloads = [event.payload for key in hud.sessions() for event in hud.log.read(key)]
+    blocks = [payload for payload in payloads if isinstance(payload, FrameBase | FrameDelta)]
+    sent = [block for block in blocks if block.text]
+    assert len(sent) < len(blocks), "some only note that a change waits"
+    assert asked["waits"] == len(sent)
 
 
 async def test_the_work_for_a_call_hardly_grows_with_the_session(tmp_path: Path) -> None:

@@ -97,7 +97,8 @@ def test_what_could_not_be_recorded_is_told_with_the_next_call(hud: Hud, monkeyp
         raise StoreError("the disk is full", code="full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(hud.log, "append", refuse)
+        for name in ("append", "append_together"):
+            patched.setattr(hud.log, name, refuse)
         placing = conversation.prepare_call(asked(user("a", "One"), answer("b", "", ran("c1", "false", "", 1))))
         assert placing.frame is not None and placing.frame.notice
     conversation.prepare_call(asked(user("a", "One"), answer("b", "", ran("c1", "false", "", 1)), user("c", "Two")))

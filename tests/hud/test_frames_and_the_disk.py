@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hudkit import Hud
+from hudkit.log.payloads import TodoItem, TodoSync
 from hudkit.log.stores import high_water_mark as marks
 
 
@@ -27,6 +28,11 @@ def test_a_frame_waits_for_the_disk_only_where_it_carries_something_for_the_firs
         assert again.base == first.base and not again.deltas
         assert mark.read_bytes() == before, "nothing new: it goes out at once"
         assert session.state.seq > seq and session.frame_at(session.state.seq).base == again.base
+        session.append(TodoSync((TodoItem("look again", "pending", ""),)))
+        before = mark.read_bytes()
+        waiting = session.frame(transcript=[("u1", "user"), ("a1", "tool")])
+        assert [delta.text for delta in session.state.epoch.deltas] == [""] and waiting.text == again.text
+        assert mark.read_bytes() == before, "that a change waits is noted, and goes out at once"
         Hud(hud.log).session("s").call("notes.add", {"text": "said elsewhere"})
         before = mark.read_bytes()
         new = session.frame(transcript=[("u1", "user"), ("a1", "tool"), ("u2", "user")])

@@ -101,8 +101,10 @@ class HudPlugin:
             title=row.title if row is not None else "",
             agent=row.agent if row is not None else "",
             history=tuple(memory.entries.values()),
+            history_goes_on=memory.goes_on,
         )
         injection = self.attached.prepare_call(session_id, call, parent=memory.parent)
+        memory.goes_on = True
         memory.base = injection.base
         if injection.frame is not None:
             self._client.figures(session_id, **_figures(injection.frame))
@@ -141,8 +143,7 @@ class HudPlugin:
         Also where a session is opened: a turn, or an undo, may have been cut off before it was told.
         """
         memory = self._memory_of(hook_input.session_id)
-        memory.entries.clear()
-        memory.upto = ""
+        memory.start_anew()
         self._read_new(memory, hook_input.session_id)
         entries = tuple(memory.entries.values())
 
@@ -200,7 +201,7 @@ class HudPlugin:
         try:
             messages = self._client.messages(session_id, after=memory.upto)
         except TranscriptError:
-            memory.entries.clear()
+            memory.start_anew()
             messages = self._client.messages(session_id)
         for message in messages:
             converted = to_ingest_message(message, self._worktree)
@@ -219,16 +220,23 @@ class HudPlugin:
 class _SessionMemory:
     """What is remembered of one session beside its log.
 
-    `entries` are the messages, closed ones up to the id `upto`; the others are of the last call.
+    `entries` are the messages, closed ones up to the id `upto`; the others are of the last call. `goes_on`: since
+    that call nothing was taken back.
     """
 
     def __init__(self, parent: str) -> None:
         self.parent = parent
         self.entries: dict[str, HostMessage] = {}
         self.upto = ""
+        self.goes_on = False
         self.sent: dict[str, _SentMessage] = {}
         self.base = ""
         self.system_characters = 0
+
+    def start_anew(self) -> None:
+        """Forget the messages: some were taken back, or are there again."""
+        self.entries.clear()
+        self.upto, self.goes_on = "", False
 
 
 class _SentMessage(NamedTuple):

@@ -81,6 +81,8 @@ class HostCall(msgspec.Struct, frozen=True, kw_only=True):
     history: Sequence[HostMessage] | None = None
     """All messages that the host has, where the entries are only a part of them; empty where the entries need not go
     on from those of the call before, so that nobody can tell what was taken back."""
+    history_goes_on: bool = False
+    """The host knows that nothing was taken back since the call before: it need not be looked for."""
 
 
 class Injection(msgspec.Struct, frozen=True):
@@ -135,6 +137,7 @@ class HostSession:
         self._pieces: tuple[Segment, ...] | None = None
         # the entries of the last call, with their anchors and pieces
         self._followed: tuple[Sequence[HostMessage], list[str], tuple[Segment, ...]] = ((), [], ())
+        self._follows_history = False  # what the host took back so far is recorded
         self._used: int | None = None
         self._window: Window | None = None
 
@@ -184,6 +187,7 @@ class HostSession:
         """
         if not entries and not whole:
             return
+        self._follows_history = False
         dated = self._dated(entries)
         answered = any(entry.message.role == "assistant" for entry in dated)
         edited = self._take_back_versions(dated)
@@ -196,6 +200,7 @@ class HostSession:
         except StoreError as error:
             _LOG.warning("what was taken back is not recorded yet: %s", error)
             return
+        self._follows_history = True
         if events:
             # What is remembered of the last response, and of what it asked for, may be over.
             self._used, self.compaction_requested = used, False
@@ -301,7 +306,8 @@ class HostSession:
     def _prepare_call(self, call: HostCall) -> Injection:
         entries = self._dated(call.entries)
         self._window = call.window
-        self.follow_history(entries if call.history is None else call.history, whole=bool(call.history))
+        if not (call.history_goes_on and self._follows_history):
+            self.follow_history(entries if call.history is None else call.history, whole=bool(call.history))
         readable = not call.kept_later and self._keep_conversation(entries, call.title, call.agent, call.model)
         messages, closed = self._new_messages(entries)
         anchors, pieces = self._follow_entries(entries)

@@ -176,9 +176,9 @@ class SessionCore:
     @property
     def state(self) -> HudState:
         """Return the state as of now, other writers' events included."""
-        if self._state.seq == 0:
-            self._state = self._restore(None)
         last = self.log.last_seq(self.id)
+        if last and self._state.seq == 0:  # of a log without events there is no snapshot either
+            self._state = self._restore(None)
         if last > self._state.seq:
             self._take(tuple(self.events(self._state.seq, last)))
         return self._state
@@ -459,8 +459,8 @@ class SessionCore:
                 raise
             own = self.drafts(built.record, Origin.SYSTEM, ahead.window.calls + 1)
             # What a call carries for the first time outlives a loss of power before it is sent. That another call was
-            # made, and what messages tell, which their host has, need not.
-            sync = not all(isinstance(payload, ContextSnapshot) for payload in built.record)
+            # made, that a change waits, and what messages tell, which their host has, need not.
+            sync = not all(map(_is_note_of_call, built.record))
             try:
                 self._append((*drafts, *own), state.seq, ahead, sync=sync)
             except SequenceConflict as error:
@@ -662,6 +662,11 @@ class SessionCore:
             self.log.put_snapshot(Snapshot(self.id, self._state.seq, STATE_VERSION, encode_state(self._state)))
         except StoreError:
             return  # a snapshot only saves time
+
+
+def _is_note_of_call(payload: Payload) -> bool:
+    """Whether a payload only notes a call, and nothing that its request carries: a block without text waits."""
+    return isinstance(payload, ContextSnapshot) or (isinstance(payload, FrameDelta) and not payload.text)
 
 
 def _check_figures(used: int | None, limit: int | None, budget: int | None) -> None:
