@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -445,6 +445,7 @@ class Hud:
 
     def forget(self, session: HudSession) -> None:
         """Let go of what is remembered of a session; taken again, it is read from the log."""
+        session.write_behind()
         self._sessions.pop(session.id, None)
 
     def project(self, path: str | os.PathLike[str]) -> HudSession:
@@ -484,7 +485,9 @@ class Hud:
         return self.log.verify()
 
     def close(self) -> None:
-        """Sync and close the log; end the sandbox of custom sections."""
+        """Record what is not yet, sync and close the log; end the sandbox of custom sections."""
+        for session in self._sessions.values():
+            session.write_behind()
         if self._sandbox is not None:
             self._sandbox.close()
         self.log.close()
@@ -543,6 +546,22 @@ class PendingEvents(msgspec.Struct, frozen=True):
     batch: IngestBatch | None = None
 
 
+class _BatchAhead(NamedTuple):
+    """What messages will bring behind event `seq`, worked out before they are told in a batch with these facts."""
+
+    seq: int
+    messages: dict[str, Message]
+    about: IngestBatch
+    state: IngestState
+    drafts: tuple[EventDraft, ...]
+
+    def is_of(self, state: HudState, about: IngestBatch, messages: Sequence[Message] | None = None) -> bool:
+        """Whether it is what these messages (those that were read, where none are given) bring to this state."""
+        if (self.seq, self.about) != (state.seq, about):
+            return False
+        return messages is None or list(self.messages.values()) == list(messages)
+
+
 class TranscriptIngester:
     """Ingests one session's messages as they come in: the shell around `hudkit.ingest.ingest`, which is pure.
 
@@ -566,6 +585,7 @@ class TranscriptIngester:
         self._first_seen = FirstSeenTimes()
         self._appended = 0
         self._last: IngestBatch | None = None
+        self._ahead: _BatchAhead | None = None
 
     @property
     def seq(self) -> int:
@@ -622,6 +642,9 @@ class TranscriptIngester:
         about = replace(batch, messages=(), anchors=())
         if about == self._last and not batch.messages:
             return PendingEvents(self._known.seq)
+        ahead, self._ahead = self._ahead, None
+        if looked and ahead is not None and ahead.is_of(self.session.known_state, about, batch.messages):
+            return PendingEvents(ahead.seq, ahead.drafts, ahead.state, about)
         conflict: SequenceConflict | None = None
         for _ in range(APPEND_ATTEMPTS):
             self._catch_up(looked=looked)
@@ -644,6 +667,28 @@ class TranscriptIngester:
                 conflict = error
         assert conflict is not None
         raise conflict
+
+    def look_ahead(self, batch: IngestBatch) -> None:
+        """Work out now what messages bring, for the `prepare` that is given them last; nothing is appended.
+
+        A message may be told several times as it grows, and is read on from where it was. Nothing is worked out for
+        the first batch of a session. Raises a `StoreError`.
+        """
+        from hudkit.ingest import ingest, observe
+
+        session, about = self.session, replace(batch, messages=())
+        ahead = self._ahead
+        if ahead is None or not ahead.is_of(session.known_state, about):
+            self._ahead = None
+            self._catch_up(looked=True)
+            if not self._known.recorded and self._known.hud.epoch.base is None:
+                return
+            ahead = _BatchAhead(self._known.seq, {}, about, self._known, ())
+        state, told = ingest(ahead.state, batch)
+        drafts, events, hud = session.foresee((*ahead.drafts, *self._drafts(told)))
+        state = observe(state, events[len(ahead.drafts) :], hud)
+        messages = {**ahead.messages, **{message.id: message for message in batch.messages}}
+        self._ahead = _BatchAhead(ahead.seq, messages, about, state, drafts)
 
     def settle(self, pending: PendingEvents) -> None:
         """Note that what was prepared last is in the log now, the times with it."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from hudkit import Hud
 from hudkit.config import PruningSettings, Settings
@@ -15,7 +16,15 @@ from hudkit.errors import StoreError
 from hudkit.hosts.host_session import HostCall, HostMessage, HostSession
 from hudkit.hosts.in_process import InProcessHud
 from hudkit.ingest.first_seen import version_key
-from hudkit.log.payloads import CompactAfter, CompactBefore, SessionStart, TranscriptSeen
+from hudkit.log.payloads import (
+    CompactAfter,
+    CompactBefore,
+    ErrorEncountered,
+    SessionStart,
+    TodoSync,
+    TranscriptSeen,
+    type_of,
+)
 from hudkit.testing.assertions import calls_in, recovered_output
 from hudkit.tokens import Window, window_of
 from hudkit.transcripts import Message, ReportedUsage, TextPart, ToolPart
@@ -347,3 +356,86 @@ def test_a_server_with_many_conversations_keeps_only_the_newest_in_memory(
     again = attached.with_session("s0", lambda one: one.session)
     assert again is not first, "it was let go of"
     assert [note.content for note in again.state.notes] == ["kept in the log"]
+
+
+# -- beside the call -------------------------------------------------------------------------------------------
+
+TURN = (user("a", "Port it"), answer("b", "", ran("c1", "false", "", 1)), answer("c", "I decided to use Redis."))
+
+
+def growing(entry: HostMessage) -> Iterator[HostMessage]:
+    """A response as it comes: without its words and its end, then whole."""
+    calls = tuple(part for part in entry.message.parts if isinstance(part, ToolPart))
+    if calls:
+        yield entry._replace(message=replace(entry.message, parts=calls, finish=""))
+    yield entry
+
+
+@pytest.mark.parametrize("ahead", [(), (1,), (1, 2)], ids=["nothing", "one", "both"])
+def test_a_response_that_was_read_ahead_tells_the_same_once(hud: Hud, ahead: tuple[int, ...]) -> None:
+    entries = [entry._replace(message=replace(entry.message, created=n)) for n, entry in enumerate(TURN, 1)]
+    session = talk(hud)
+    session.prepare_call(asked(entries[0]))
+    for number in ahead:
+        for entry in growing(entries[number]):
+            session.read_ahead(entry)
+    known = hud.log.last_seq(session.session.id)
+    frame = session.prepare_call(asked(*entries)).frame
+    assert frame is not None and "Redis" in frame.text
+    events = list(session.session.events(after=known))
+    assert [event.seq for event in events] == list(range(known + 1, known + 1 + len(events)))
+    told = [type_of(event.payload) for event in events]
+    assert told == ["command.ran", "error.encountered", "decision.record", "frame.delta", "context.snapshot"]
+    state = session.session.state
+    assert (
+        len(state.errors.open) == len(state.decisions) == 1 and state == Hud(hud.log).session(state.session_id).state
+    )
+    session.prepare_call(asked(*entries))
+    assert len(session.session.state.decisions) == 1
+
+
+def test_what_was_read_ahead_is_read_again_where_another_wrote_meanwhile(hud: Hud) -> None:
+    entries = [entry._replace(message=replace(entry.message, created=n)) for n, entry in enumerate(TURN, 1)]
+    session = talk(hud)
+    session.prepare_call(asked(*entries[:2]))
+    session.read_ahead(entries[2])
+    Hud(hud.log).session(session.session.id).call("decisions.record", {"summary": "use Postgres"})
+    session.prepare_call(asked(*entries))
+    assert [decision.summary for decision in session.session.state.decisions] == [
+        "use Postgres",
+        "I decided to use Redis",
+    ]
+    assert list(hud.verify()) == []
+
+
+def test_a_call_that_carries_nothing_new_can_be_recorded_once_it_has_gone_out(hud: Hud) -> None:
+    session = talk(hud)
+    log, id = hud.log, session.session.id
+    session.prepare_call(asked(user("a", "Port it"), recorded_later=True))
+    seq = log.last_seq(id)
+    assert seq and session.session.state.seq == seq, "a base is recorded before"
+    later = (user("a", "Port it"), answer("b", "I look."))
+    assert session.prepare_call(asked(*later, recorded_later=True)).frame is not None
+    assert log.last_seq(id) == seq
+    session.write_behind()
+    assert log.last_seq(id) > seq and session.session.frame_at(log.last_seq(id)).base
+    session.prepare_call(asked(*later, answer("c", "And on."), recorded_later=True))
+    assert session.session.state.seq == log.last_seq(id), "whoever looks at the session has it recorded"
+    seq = log.last_seq(id)
+    session.prepare_call(
+        asked(*later, answer("c", "And on."), answer("d", "", ran("c1", "false", "", 1)), recorded_later=True)
+    )
+    assert len(session.session.state.errors.open) == 1 and payloads(hud, ErrorEncountered)
+
+
+def test_what_the_log_refuses_behind_a_call_is_told_with_the_next(hud: Hud, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = talk(hud)
+    session.prepare_call(asked(user("a", "Port it")))
+    told = answer("b", "", ToolPart("c1", "todowrite", "c1", "completed", {"todos": [{"content": "look"}]}, "ok"))
+    assert session.prepare_call(asked(user("a", "Port it"), told, recorded_later=True)).frame is not None
+    other = Hud(hud.log).session(session.session.id)
+    other.call("notes.add", {"text": "first"})  # behind this call, before it is recorded
+    session.write_behind()
+    assert [note.content for note in session.session.state.notes] == ["first"] and not payloads(hud, TodoSync)
+    session.prepare_call(asked(user("a", "Port it"), told))
+    assert len(payloads(hud, TodoSync)) == 1 and list(hud.verify()) == []

@@ -7,9 +7,11 @@ that compact, writes the prompt of a compaction, and derives from the messages w
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, takewhile
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +34,7 @@ from hudkit.agent.hooks import (
     on_events,
 )
 from hudkit.agent.plugins import PluginClient, PluginInput
+from hudkit.agent.records import StoredMessage
 from hudkit.agent.session_transcript import HOST
 from hudkit.agent.telemetry import names
 from hudkit.api import Hud
@@ -53,6 +56,9 @@ _SUMMARISER = "compaction"
 """The agent whose calls get no HUD: it writes what the HUD need not say."""
 
 
+_LATEST_RECORD = 0.05
+"""Seconds after which a call is recorded that did not go out."""
+
 _TRIMMED = (
     "Before the next step the older messages leave the window. What is in the HUD and the newest messages stay; "
     "`memory` reads the others. No summary is written: record now what must not be looked for."
@@ -72,6 +78,8 @@ class HudPlugin:
         self._worktree = plugin_input.worktree
         self._resume = resume
         self._memories: dict[str, _SessionMemory] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._client.watch(self._note_message)
 
     def tool(self, hook_input: ToolsRequest, output: Tools) -> None:  # noqa: ARG002 (the same for every session)
         """Add the tools `hud`, `memory` and the two that compact; return nothing."""
@@ -89,6 +97,7 @@ class HudPlugin:
             return
         session_id = hook_input.session_id
         memory = self._memory_of(session_id)
+        self._loop = asyncio.get_running_loop()
         row = self._client.session(session_id)
         if self._resume and not memory.parent:
             self._resume = self.attached.resume(session_id, self._resume)
@@ -102,9 +111,12 @@ class HudPlugin:
             agent=row.agent if row is not None else "",
             history=tuple(memory.entries.values()),
             history_goes_on=memory.goes_on,
+            recorded_later=self._client.watches(session_id),
         )
         injection = self.attached.prepare_call(session_id, call, parent=memory.parent)
         memory.goes_on = True
+        if call.recorded_later:  # where no response begins, as after a failure of another plugin
+            self._loop.call_later(_LATEST_RECORD, self.attached.write_behind, session_id)
         memory.base = injection.base
         if injection.frame is not None:
             self._client.figures(session_id, **_figures(injection.frame))
@@ -153,6 +165,37 @@ class HudPlugin:
 
         with suppress(HudkitError, OSError):  # the next call does it
             self.attached.with_session(hook_input.session_id, follow, parent=memory.parent)
+
+    def _note_message(self, message: StoredMessage, call_ended: bool) -> None:
+        """Have work done beside the session, while it waits for the disk.
+
+        That is what a frame left to be recorded, once its call goes out, and what a response tells, as it comes.
+        This runs in the session's thread, what is done in the plugin's own.
+        """
+        if self._loop is None or message.role != "assistant" or message.summary:
+            return
+        work: Callable[[], None]
+        if call_ended or message.finish:
+            work = partial(self._read_ahead, message)
+        elif not message.parts and not message.error:
+            work = partial(self.attached.write_behind, message.session_id)
+        else:
+            return
+        with suppress(RuntimeError):  # the plugin's loop is closed
+            self._loop.call_soon_threadsafe(work)
+
+    def _read_ahead(self, message: StoredMessage) -> None:
+        memory = self._memory_of(message.session_id)
+        self.attached.read_ahead(message.session_id, self._entry(memory, self._client.read(message)))
+
+    def _entry(self, memory: _SessionMemory, message: Message) -> HostMessage:
+        """Return a message as it is told to the HUD; the same where it was asked for last."""
+        if memory.last_read is not message:
+            converted = to_ingest_message(message, self._worktree)
+            memory.last_read = message
+            memory.last_entry = HostMessage(message.id, converted, message.role, 0)
+        assert memory.last_entry is not None
+        return memory.last_entry
 
     def close(self) -> None:
         """Close the log, where it was opened for this plugin; return nothing."""
@@ -204,8 +247,7 @@ class HudPlugin:
             memory.start_anew()
             messages = self._client.messages(session_id)
         for message in messages:
-            converted = to_ingest_message(message, self._worktree)
-            memory.entries[message.id] = HostMessage(message.id, converted, message.role, 0)
+            memory.entries[message.id] = self._entry(memory, message)
         # only up to the last that cannot change any more: an open response is read again
         closed = list(takewhile(_is_closed, messages))
         memory.upto = closed[-1].id if closed else memory.upto
@@ -229,6 +271,8 @@ class _SessionMemory:
         self.entries: dict[str, HostMessage] = {}
         self.upto = ""
         self.goes_on = False
+        self.last_read: Message | None = None
+        self.last_entry: HostMessage | None = None
         self.sent: dict[str, _SentMessage] = {}
         self.base = ""
         self.system_characters = 0
@@ -334,8 +378,8 @@ def _size(message: ChatMessage) -> int:
 
 def _request_parts(sent: Sequence[_SentMessage], system: int, client: PluginClient) -> RequestParts:
     """Return what the request carries, in characters, and what its parts may have."""
-    outputs = chain.from_iterable(each.outputs for each in sent)
-    parts = request_parts(sum(each.entry.size for each in sent), outputs, system or None, None)
+    outputs = [output for each in sent for output in each.outputs]
+    parts = request_parts(sum([each.entry.size for each in sent]), outputs, system or None, None)
     budget = client.window_budget()
     if budget is None:
         return parts

@@ -207,7 +207,8 @@ class AgentLoop:
             model = await _opened_model(open_by_name, model, agents[name], problems)
         store.update(stored.id, environment.clock(), agent=name, model=model.name)
         # only after the lock is held: the messages are read once and kept
-        run = RunContext(setup, MessageHistory(store, stored.id), agents[name], model)
+        history = MessageHistory(store, stored.id, client.announce)
+        run = RunContext(setup, history, agents[name], model)
         loop = cls(setup, run, client, recovered, project)
         loop.problems, loop._closers, loop._servers = problems, registered.closers, servers
         # without it the tool `task` is not offered at all
@@ -221,6 +222,7 @@ class AgentLoop:
             lambda: run.model.window,
             bus.post,
             lambda: (run.budget, run.tools_characters),
+            history,
         )
         await run.refresh()
         if not settings.summaries and run.budget is None:

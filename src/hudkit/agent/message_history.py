@@ -15,7 +15,8 @@ In front is what that trim says: in the first message where that is the user's, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -34,6 +35,7 @@ from hudkit.agent.session_store import SessionStore
 from hudkit.compose import visible
 from hudkit.context.compaction.cut_point import cut_point
 from hudkit.context.window_budget import MessageSize
+from hudkit.errors import SessionError
 
 _PRUNED_CHARACTERS = 60
 """What stands in a request for an output that was pruned, about."""
@@ -51,9 +53,14 @@ class MessageHistory:
     So no step reads them again. What a method was given is durable when it returns.
     """
 
-    def __init__(self, store: SessionStore, session_id: str) -> None:
+    def __init__(
+        self, store: SessionStore, session_id: str, announce: Callable[[StoredMessage, bool], object] | None = None
+    ) -> None:
+        """`announce` is called with each message as it will be, before what is new in it is stored: who works beside
+        the session need not wait for the disk. Its second argument says whether a call has ended with it."""
         self.store = store
         self.session_id = session_id
+        self._announce = announce
         self._messages: dict[str, StoredMessage] = {}
         self._call_ids: set[str] = set()
         self._read()
@@ -78,20 +85,35 @@ class MessageHistory:
 
     def put(self, message: StoredMessage) -> StoredMessage:
         """Store a message's head and the parts that it has; return the message with all its parts."""
-        self.store.put(message)
         stored = self._messages.get(message.id)
-        parts = _merge_parts(stored.parts if stored else (), message.parts)
-        self._messages[message.id] = whole = replace(message, parts=parts)
+        whole = replace(message, parts=_merge_parts(stored.parts if stored else (), message.parts))
+        if self._announce is not None:
+            self._announce(whole, False)
+        self.store.put(message)
+        self._messages[message.id] = whole
         return whole
 
     def put_parts(self, message_id: str, parts: Iterable[StoredPart]) -> StoredMessage:
         """Store parts of a message, new ones or changed ones; return the message with all its parts."""
         new = tuple(parts)
+        stored = self._messages.get(message_id)
+        if stored is None:
+            raise SessionError(f"there is no message {message_id!r:.80}")
+        whole = replace(stored, parts=_merge_parts(stored.parts, new))
+        if self._announce is not None:
+            self._announce(whole, any(isinstance(part, StoredCall) and part.done for part in new))
         self.store.put_parts(self.session_id, message_id, new)
-        stored = self._messages[message_id]
-        self._messages[message_id] = whole = replace(stored, parts=_merge_parts(stored.parts, new))
+        self._messages[message_id] = whole
         self._call_ids.update(part.call_id for part in new if isinstance(part, StoredCall))
         return whole
+
+    def messages_after(self, id: str) -> tuple[StoredMessage, ...] | None:
+        """Return the messages from behind the one with this id (empty: all); `None` where it is not there."""
+        messages = self.messages  # at once: another thread may ask
+        newest = tuple(takewhile(lambda message: message.id != id, reversed(messages)))
+        if id and len(newest) == len(messages):
+            return None
+        return newest[::-1]
 
     def take_back(self, message_id: str, now: int) -> int:
         """Take back a message and all that came after it; return how many messages that were."""

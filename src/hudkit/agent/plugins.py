@@ -23,11 +23,13 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from hudkit.agent.events import AgentEvent, MetricsReported
+from hudkit.agent.message_history import MessageHistory
+from hudkit.agent.records import StoredMessage
 from hudkit.agent.session_store import SessionStore
-from hudkit.agent.session_transcript import SessionTranscript
+from hudkit.agent.session_transcript import SessionTranscript, transcript_message
 from hudkit.compose import shorten, visible
 from hudkit.context.window_budget import WindowBudget
-from hudkit.errors import ConfigError
+from hudkit.errors import ConfigError, TranscriptError
 from hudkit.paths import SectionPaths, git_root
 from hudkit.sections.sandboxed.definitions import add_trust, trusted_digests
 from hudkit.tokens import Window
@@ -50,6 +52,9 @@ class PluginClient:
         self._window: Callable[[], Window] = lambda: Window(ASSUMED_WINDOW, None, None, "assumed")
         self._budget: Callable[[], tuple[WindowBudget | None, int]] = lambda: (None, 0)
         self._post: Callable[[AgentEvent], None] = lambda event: None  # noqa: ARG005 (nobody listens yet)
+        self._history: MessageHistory | None = None
+        self._watchers: list[Callable[[StoredMessage, bool], None]] = []
+        self._converted: dict[str, tuple[StoredMessage, Message]] = {}
 
     def bind(
         self,
@@ -58,8 +63,10 @@ class PluginClient:
         window: Callable[[], Window],
         post: Callable[[AgentEvent], None],
         budget: Callable[[], tuple[WindowBudget | None, int]],
+        history: MessageHistory,
     ) -> None:
         """Connect the client to the open session; return nothing. The session's own business."""
+        self._history = history
         self._window, self._post, self._budget = window, post, budget
         self._loop, self._prompt, self._compact = asyncio.get_running_loop(), prompt, compact
 
@@ -72,8 +79,41 @@ class PluginClient:
         return self.transcript.session(session_id)
 
     def messages(self, session_id: str, *, after: str = "") -> tuple[Message, ...]:
-        """Return a session's messages as they are stored, from behind the one with the id `after`."""
-        return tuple(self.transcript.messages(session_id, after=after))
+        """Return a session's messages as they are stored, from behind the one with the id `after`.
+
+        Raises `TranscriptError` where that one is not there any more.
+        """
+        history = self._history
+        if history is None or session_id != history.session_id:
+            return tuple(self.transcript.messages(session_id, after=after))
+        messages = history.messages_after(after)  # what is stored of the open session is in memory
+        if messages is None:
+            raise TranscriptError(f"no message {after!r:.80}", hint="Read it from its begin.")
+        return tuple(map(self.read, messages))
+
+    def read(self, message: StoredMessage) -> Message:
+        """Return a message that was announced as transcripts have it: once it is stored, `messages` has the same."""
+        last = self._converted.get(message.session_id)
+        if last is None or last[0] is not message:
+            last = self._converted[message.session_id] = (message, transcript_message(message))
+        return last[1]
+
+    def watches(self, session_id: str) -> bool:
+        """Return whether messages of a session are announced: those of the open session are."""
+        return self._history is not None and session_id == self._history.session_id
+
+    def watch(self, announced: Callable[[StoredMessage, bool], None]) -> None:
+        """Have a function called with each message of the open session before what is new in it is stored.
+
+        It runs in the session's own thread, which waits for it: there it should only be noted. The second argument
+        says whether a call has ended with it. Returns nothing.
+        """
+        self._watchers.append(announced)
+
+    def announce(self, message: StoredMessage, call_ended: bool) -> None:
+        """Tell who watches of a message that is about to be stored; return nothing. The session's own business."""
+        for announced in self._watchers:
+            announced(message, call_ended)
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:
         """Return a session's list of todos."""

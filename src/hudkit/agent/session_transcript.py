@@ -64,7 +64,7 @@ class SessionTranscript:
     def messages(self, session_id: str, *, after: str = "") -> Iterator[transcripts.Message]:
         """Yield a session's messages from behind the one with the id `after`. Raises `TranscriptError`."""
         try:
-            yield from map(_message, self._store.messages(session_id, after=after))
+            yield from map(transcript_message, self._store.messages(session_id, after=after))
         except SessionError as error:
             # the message was taken back meanwhile: an undo
             raise TranscriptError(error.message, hint="Read it from its begin.") from error
@@ -117,7 +117,8 @@ def session_sources(log: Path) -> tuple[TranscriptSource, ...]:
     )
 
 
-def _message(message: records.StoredMessage) -> transcripts.Message:
+def transcript_message(message: records.StoredMessage) -> transcripts.Message:
+    """Return a stored message as transcripts have it."""
     provider, _, name = message.model.rpartition(":")
     return transcripts.Message(
         id=message.id,

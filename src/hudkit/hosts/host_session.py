@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import takewhile
+from operator import is_
 from typing import NamedTuple
 
 import msgspec
@@ -25,6 +25,7 @@ from hudkit.context.compaction.summaries import NOTHING_KNOWN, static_summary, u
 from hudkit.errors import HudkitError, OperationError, StoreError
 from hudkit.hosts import compaction_records
 from hudkit.hud.frame import Frame
+from hudkit.hud.frame_request import TranscriptPosition, position_at_end
 from hudkit.ingest import IngestBatch
 from hudkit.log import EventDraft, Origin
 from hudkit.log.payloads import RequestParts
@@ -78,6 +79,8 @@ class HostCall(msgspec.Struct, frozen=True, kw_only=True):
     kept_later: bool = False
     """What is said is kept by `keep_conversation` once the call has gone out: where nothing is left away, nobody
     needs it before."""
+    recorded_later: bool = False
+    """A frame that carries nothing for the first time is recorded by `write_behind` once the call has gone out."""
     history: Sequence[HostMessage] | None = None
     """All messages that the host has, where the entries are only a part of them; empty where the entries need not go
     on from those of the call before, so that nobody can tell what was taken back."""
@@ -137,6 +140,7 @@ class HostSession:
         self._pieces: tuple[Segment, ...] | None = None
         # the entries of the last call, with their anchors and pieces
         self._followed: tuple[Sequence[HostMessage], list[str], tuple[Segment, ...]] = ((), [], ())
+        self._about: IngestBatch | None = None  # the facts of the last call, without messages
         self._follows_history = False  # what the host took back so far is recorded
         self._used: int | None = None
         self._window: Window | None = None
@@ -178,6 +182,22 @@ class HostSession:
         The entries are dated. Only here another thread may come in between what is asked of this session.
         """
         self._keep_conversation(call.entries, call.title, call.agent, call.model)
+
+    def read_ahead(self, entry: HostMessage) -> None:
+        """Work out what a message tells that the next call has last; nothing is recorded.
+
+        It may be given several times as it grows, and need not be stored yet. Never raises: the call does it then.
+        """
+        if self._about is None:
+            return
+        try:
+            self._ingester.look_ahead(replace(self._about, messages=(entry.message,)))
+        except Exception:
+            _LOG.exception("what was said is not looked at yet")
+
+    def write_behind(self) -> None:
+        """Record the last call, where it went out before; return nothing. Whoever asks this session does it first."""
+        self.session.write_behind()
 
     def follow_history(self, entries: Sequence[HostMessage], *, whole: bool = False) -> None:
         """Take back what messages recorded that the host took back, and bring back what is there again.
@@ -304,6 +324,7 @@ class HostSession:
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _prepare_call(self, call: HostCall) -> Injection:
+        self.write_behind()
         entries = self._dated(call.entries)
         self._window = call.window
         if not (call.history_goes_on and self._follows_history):
@@ -319,6 +340,7 @@ class HostSession:
             limit=call.window.known_tokens,
             anchors=anchors,
         )
+        self._about = replace(batch, messages=(), anchors=())
         pending = PendingEvents()
 
         def new_events() -> Sequence[EventDraft]:
@@ -328,22 +350,26 @@ class HostSession:
             undone = compaction_records.undone_drafts(self.session, anchors, pending.drafts)
             return (*pending.drafts, *undone, *self._ingester.time_drafts())
 
+        def recorded() -> None:
+            self._ingester.settle(pending)
+            self._remember(messages, closed)
+
         frame = self.session.frame(
             used_tokens=call.used if call.used is not None else last_usage(messages, self._used),
             limit_tokens=call.window.known_tokens,
-            transcript=[(anchor, entry.role) for anchor, entry in zip(anchors, entries, strict=True)],
+            transcript=_position(anchors, entries),
             model=call.model,
             pending_events=new_events,
             sent_prefix=lambda stubs: common_prefix(self._pieces, _sent_pieces(entries, pieces, stubs)),
             parts=call.parts or _parts(entries, call),
             outputs=_outputs(entries) if call.prunes and readable else (),
             history=(),
+            recorded=recorded if call.recorded_later else None,
         )
         self._hold_pruned(entries, frame)
         self._pieces = _sent_pieces(entries, pieces, {stub.call: len(stub.text) for stub in frame.pruned})
-        if not frame.notice:  # else nothing was recorded, and the next call tells it again
-            self._ingester.settle(pending)
-            self._remember(messages, closed)
+        if not call.recorded_later and not frame.notice:  # else nothing is recorded, and the next call tells it again
+            recorded()
         return _injection(frame, anchors)
 
     def _keep_conversation(
@@ -385,11 +411,11 @@ class HostSession:
         worked out: in a long session that is all but one or two.
         """
         before, anchors, pieces = self._followed
-        alike = takewhile(lambda pair: pair[0] is pair[1], zip(before, entries, strict=False))
-        shared = sum(1 for _ in alike)
+        alike = list(map(is_, before, entries))
+        shared = alike.index(False) if False in alike else len(alike)
         new = entries[shared:]
         anchors = [*anchors[:shared], *_anchors(new)]
-        added = (Segment(a, entry.role, max(0, entry.size)) for a, entry in zip(anchors[shared:], new, strict=True))
+        added = [Segment(a, entry.role, max(0, entry.size)) for a, entry in zip(anchors[shared:], new, strict=True)]
         pieces = (*pieces[:shared], *added)
         self._followed = (tuple(entries), anchors, pieces)
         return anchors, pieces
@@ -442,6 +468,11 @@ def resume_task(session: HudSession, other: str) -> str:
     if any(link.relation == "resume" for link in session.state.session.links):
         return ""
     return session.call("task.resume", {"session": other}, origin=Origin.USER).text
+
+
+def _position(anchors: Sequence[str], entries: Sequence[HostMessage]) -> TranscriptPosition:
+    users = [anchor for anchor, entry in zip(anchors, entries, strict=True) if entry.role == "user"]
+    return position_at_end(tuple(anchors), frozenset(users), entries[-1].role if entries else "")
 
 
 def _anchors(entries: Sequence[HostMessage]) -> list[str]:

@@ -15,7 +15,7 @@ from hudkit.api import Hud
 from hudkit.compose import visible
 from hudkit.config import load
 from hudkit.errors import ConfigError, HudkitError, OperationError
-from hudkit.hosts.host_session import HostCall, HostSession, Injection
+from hudkit.hosts.host_session import HostCall, HostMessage, HostSession, Injection
 from hudkit.tools import DEFINITIONS as ROUTERS
 from hudkit.tools import RouterReply
 from hudkit.transcripts import OwnTranscript, Transcript
@@ -113,6 +113,7 @@ class InProcessHud:
         with self._lock:
             if session_id in self._sessions:
                 self._sessions[session_id] = self._sessions.pop(session_id)  # the newest is last
+                self._sessions[session_id].write_behind()
             else:
                 self._make_room()
                 session = self.hud.session(session_id, project=self.project, host=self.host)
@@ -136,6 +137,17 @@ class InProcessHud:
         except (HudkitError, OSError) as error:
             _LOG.warning("a call goes without the HUD: %s", error)
             return Injection(why=str(error))
+
+    def read_ahead(self, session_id: str, entry: HostMessage) -> None:
+        """Work out what a message tells that the session's next call has last; see `HostSession.read_ahead`."""
+        if session_id in self._sessions:
+            self.with_session(session_id, lambda session: session.read_ahead(entry))
+
+    def write_behind(self, session_id: str) -> None:
+        """Record a session's last call, where it has gone out before; return nothing."""
+        with self._lock:
+            if session_id in self._sessions:
+                self._sessions[session_id].write_behind()
 
     def report_usage(self, session_id: str, used: int | None, *, parent: str = "") -> None:
         """Note that a response has come, with so many tokens in the window after it (`None`: the host does not
@@ -172,6 +184,8 @@ class InProcessHud:
             while self._closers:  # before the log: the index reads it
                 self._closers.pop()()
             self._past = None
+            for session in self._sessions.values():
+                session.write_behind()
             if self._hud is not None and self._hud is not self._source:
                 self._hud.close()
                 self._hud = None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -68,6 +70,8 @@ from hudkit.tokens.counting import TokenCounter
 if TYPE_CHECKING:
     from hudkit.transcripts.search import PastSessions
 
+_LOG = logging.getLogger("hudkit.log")
+
 SNAPSHOT_EVERY = 500
 """A snapshot is saved when this many events were folded since the last one: it saves time, nothing else."""
 
@@ -111,6 +115,25 @@ class FrameStep(NamedTuple):
 
     run: Callable[[HudState], Sequence[Payload]]
     needs: Callable[[HudState], object] | None = None
+
+
+class _Foreseen(NamedTuple):
+    """The state after drafts that are to be appended behind event `seq` with the next frame."""
+
+    seq: int
+    drafts: tuple[EncodedDraft, ...]
+    state: HudState
+
+
+class _Unwritten(NamedTuple):
+    """What a frame that has gone out still has to record behind event `seq`: drafts, the state `ahead` after those of
+    them that messages told, whether a change that waits is among them, and who is told that it is done."""
+
+    seq: int
+    drafts: tuple[EventDraft, ...]
+    ahead: HudState
+    notes_change: bool
+    recorded: Callable[[], object]
 
 
 class ClockAndIds(msgspec.Struct, frozen=True):
@@ -170,12 +193,15 @@ class SessionCore:
         self._refused_tag = ""  # of the calls whose base could not be recorded
         self._answered: tuple[Event, ...] = ()  # since the last call, in answers of tools
         self._events: dict[int, Event] = {}  # those of which answers tell
+        self._foreseen: _Foreseen | None = None
+        self._unwritten: _Unwritten | None = None
 
     # -- reading -----------------------------------------------------------------------------------------------
 
     @property
     def state(self) -> HudState:
         """Return the state as of now, other writers' events included."""
+        self.write_behind()
         last = self.log.last_seq(self.id)
         if last and self._state.seq == 0:  # of a log without events there is no snapshot either
             self._state = self._restore(None)
@@ -189,10 +215,12 @@ class SessionCore:
 
         For who has just looked, and appends behind it with `expected`: what others wrote since is met there.
         """
+        self.write_behind()
         return self._state if self._state.seq else self.state
 
     def state_at(self, seq: int) -> HudState:
         """Return the state as of event `seq` (0: before the first). Raises `ConfigError` beyond the last event."""
+        self.write_behind()
         now = self._state
         if seq == now.seq:
             return now
@@ -210,6 +238,7 @@ class SessionCore:
         In the place of a damaged one stands an `EventGap`: one event that is gone must not make a session dark. What
         is asked for up to the last event of the known state is not read again where it is still in memory.
         """
+        self.write_behind()
         if upto is not None and upto <= after:
             return iter(())
         if self._newest and upto == self._state.seq and after >= self._newest[0].seq - 1:
@@ -259,6 +288,36 @@ class SessionCore:
                 conflict = error
         assert conflict is not None
         raise conflict
+
+    def foresee(self, drafts: Sequence[EventDraft]) -> tuple[tuple[EncodedDraft, ...], tuple[Event, ...], HudState]:
+        """Work out what the next frame will do with drafts, so that it need not; nothing is recorded.
+
+        Returns them encoded, as the events that they will be behind the last known one, and the state after them. The
+        frame whose pending events begin with the encoded ones takes these up.
+        """
+        state, encoded = self.known_state, _encoded(drafts)
+        events = _preview_events(self.id, state.seq, encoded)
+        ahead = self._state_ahead(state, encoded, events)
+        self._foreseen = _Foreseen(state.seq, encoded, ahead)
+        return encoded, events, ahead
+
+    def write_behind(self) -> None:
+        """Record the last frame, where it went out before (`frame(recorded=…)`); return nothing.
+
+        Whoever looks at the session in this process does this first. What the log refuses is dropped: the frame
+        carried nothing that was not recorded, and what its messages told is told with the next.
+        """
+        unwritten, self._unwritten = self._unwritten, None
+        if unwritten is None:
+            return
+        try:
+            self._append(unwritten.drafts, unwritten.seq, unwritten.ahead, sync=False)
+        except StoreError as error:
+            _LOG.warning("a call of %s is not recorded: %s", self.id, error)
+            return
+        if unwritten.notes_change:
+            self._remember_block(unwritten.ahead)
+        unwritten.recorded()
 
     def prepare(self) -> HudState:
         """Make and record now what the next frame needs made first; return the state after it."""
@@ -376,6 +435,7 @@ class SessionCore:
         tells_usage: bool = False,
         new_window: bool = False,
         old_blocks: bool = False,
+        recorded: Callable[[], object] | None = None,
     ) -> Frame:
         """Return the frame of the next call, recorded before it is returned: durably, where it carries something for
         the first time.
@@ -396,6 +456,9 @@ class SessionCore:
         stubs (`Frame.pruned`). What messages had recorded that the transcript has no more, because the host took
         them back, is taken back first (`follow_transcript`); `history` are the anchors of all messages that the host
         still has, where the transcript is only a part of them (empty: that is not known, and nothing is taken back).
+
+        `recorded` is called once the frame is recorded. Where it is given, a frame that carries nothing for the first
+        time is recorded by `write_behind`, once it has gone out.
 
         Raises `ConfigError` for arguments out of range and `BudgetError` where not even the smallest frame fits. A
         store that refuses does not stop the call: the frame comes with a `notice`, and shows it.
@@ -430,7 +493,7 @@ class SessionCore:
             old_blocks=old_blocks,
         )
         try:
-            frame = self._record(request, pending_events)
+            frame = self._record(request, pending_events, recorded)
             self._refused_tag = ""
             return frame
         except StoreError as error:
@@ -442,13 +505,19 @@ class SessionCore:
             frame = build_frame(self._state, unrecorded, self._context).frame
             return msgspec.structs.replace(frame, notice=notice)
 
-    def _record(self, request: FrameRequest, pending_events: Callable[[], Sequence[EventDraft]] | None) -> Frame:
+    def _record(
+        self,
+        request: FrameRequest,
+        pending_events: Callable[[], Sequence[EventDraft]] | None,
+        recorded: Callable[[], object] | None,
+    ) -> Frame:
         conflict: SequenceConflict | None = None
         for _ in range(APPEND_ATTEMPTS):
             state = self.state
             drafts = _encoded(pending_events()) if pending_events else ()
             # The frame shows the pending events before they are stored: all of it is one commit.
-            ahead = self._state_ahead(state, _preview_events(self.id, state.seq, drafts)) if drafts else state
+            events = _preview_events(self.id, state.seq, drafts)
+            ahead = self._state_ahead(state, drafts, events) if drafts else state
             if payloads := self._run_steps(ahead):
                 prepared = _encoded(self.drafts(payloads, Origin.SYSTEM, ahead.window.calls))
                 drafts, ahead = (*drafts, *prepared), fold(_preview_events(self.id, ahead.seq, prepared), ahead)
@@ -461,24 +530,38 @@ class SessionCore:
             # What a call carries for the first time outlives a loss of power before it is sent. That another call was
             # made, that a change waits, and what messages tell, which their host has, need not.
             sync = not all(map(_is_note_of_call, built.record))
+            has_block = any(isinstance(payload, FrameBase | FrameDelta) for payload in built.record)
+            if recorded is not None and not sync:
+                self._unwritten = _Unwritten(state.seq, (*drafts, *own), ahead, has_block, recorded)
+                return built.frame
             try:
                 self._append((*drafts, *own), state.seq, ahead, sync=sync)
             except SequenceConflict as error:
                 conflict = error
                 continue
-            if any(isinstance(payload, FrameBase | FrameDelta) for payload in built.record):
-                self._remember(ahead)
-                self._events |= {event.seq: event for event in self._answered}
-                self._answered = ()
+            if has_block:
+                self._remember_block(ahead)
+            if recorded is not None:
+                recorded()
             return built.frame
         assert conflict is not None
         raise conflict
 
-    def _state_ahead(self, state: HudState, events: tuple[Event, ...]) -> HudState:
-        """The state after events that are about to be appended; an undo among them reaches back."""
+    def _state_ahead(self, state: HudState, drafts: tuple[EncodedDraft, ...], events: tuple[Event, ...]) -> HudState:
+        """The state after drafts that are about to be appended, which will be these events; an undo among them
+        reaches back. What was foreseen is not folded again."""
         if undo_reaches(events, state.seq):
             return fold((*self.events(0, state.seq), *events))
+        foreseen = self._foreseen
+        if foreseen is not None and foreseen.seq == state.seq and _begins_with(drafts, foreseen.drafts):
+            return fold(events[len(foreseen.drafts) :], foreseen.state)
         return fold(events, state)
+
+    def _remember_block(self, ahead: HudState) -> None:
+        """Remember the state that a base or a block tells of, and the answers that it takes for told."""
+        self._remember(ahead)
+        self._events |= {event.seq: event for event in self._answered}
+        self._answered = ()
 
     def _append(
         self, drafts: tuple[EventDraft, ...], expected: int, ahead: HudState | None = None, *, sync: bool = True
@@ -710,7 +793,19 @@ def _live_texts(section: SectionSpec, state: HudState) -> dict[str, None]:
 
 def _encoded(drafts: Iterable[EventDraft]) -> tuple[EncodedDraft, ...]:
     """Return drafts with what a log will hold of them. Raises what `encode_payload` raises."""
-    return tuple(encode_draft(each.id, each.timestamp, each.turn, each.origin, each.payload) for each in drafts)
+    return tuple(
+        [
+            each
+            if isinstance(each, EncodedDraft)
+            else encode_draft(each.id, each.timestamp, each.turn, each.origin, each.payload)
+            for each in drafts
+        ]
+    )
+
+
+def _begins_with(drafts: Sequence[EncodedDraft], first: Sequence[EncodedDraft]) -> bool:
+    """Whether these very drafts are the first ones."""
+    return len(first) <= len(drafts) and all(map(is_, drafts, first))
 
 
 def _preview_events(session_id: str, seq: int, drafts: Sequence[EncodedDraft]) -> tuple[Event, ...]:
