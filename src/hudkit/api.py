@@ -668,11 +668,12 @@ class TranscriptIngester:
         assert conflict is not None
         raise conflict
 
-    def look_ahead(self, batch: IngestBatch) -> None:
+    def look_ahead(self, batch: IngestBatch, *, last: bool) -> None:
         """Work out now what messages bring, for the `prepare` that is given them last; nothing is appended.
 
-        A message may be told several times as it grows, and is read on from where it was. Nothing is worked out for
-        the first batch of a session. Raises a `StoreError`.
+        A message may be told several times as it grows, and is read on from where it was. With the `last` batch
+        before a frame, what is made before frames is looked for, too. Nothing is worked out for the first batch of a
+        session. Raises a `StoreError`.
         """
         from hudkit.ingest import ingest, observe
 
@@ -684,8 +685,8 @@ class TranscriptIngester:
             if not self._known.recorded and self._known.hud.epoch.base is None:
                 return
             ahead = _BatchAhead(self._known.seq, {}, about, self._known, ())
-        state, told = ingest(ahead.state, batch)
-        drafts, events, hud = session.foresee((*ahead.drafts, *self._drafts(told)))
+        state, new_events = ingest(ahead.state, batch)
+        drafts, events, hud = session.foresee((*ahead.drafts, *self._drafts(new_events)), last=last)
         state = observe(state, events[len(ahead.drafts) :], hud)
         messages = {**ahead.messages, **{message.id: message for message in batch.messages}}
         self._ahead = _BatchAhead(ahead.seq, messages, about, state, drafts)

@@ -439,3 +439,17 @@ def test_what_the_log_refuses_behind_a_call_is_told_with_the_next(hud: Hud, monk
     assert [note.content for note in session.session.state.notes] == ["first"] and not payloads(hud, TodoSync)
     session.prepare_call(asked(user("a", "Port it"), told))
     assert len(payloads(hud, TodoSync)) == 1 and list(hud.verify()) == []
+
+
+def test_what_is_made_before_frames_is_looked_for_once_and_anew_where_more_was_said(hud: Hud) -> None:
+    entries = [entry._replace(message=replace(entry.message, created=n)) for n, entry in enumerate(TURN, 1)]
+    session = talk(hud)
+    session.prepare_call(asked(*entries[:2]))
+    project = hud.project("/tmp")
+    session.read_ahead(entries[2])
+    project.call("project.set", {"notes": ["Ask Ada"]})
+    session.prepare_call(asked(*entries))
+    assert session.session.state.project.notes == (), "it was looked for when the response came"
+    session.read_ahead(answer("d", "done"))
+    session.prepare_call(asked(*entries, answer("d", "done"), user("e", "And now?")))
+    assert session.session.state.project.notes == ("Ask Ada",)

@@ -16,6 +16,7 @@ In front is what that trim says: in the first message where that is the user's, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import takewhile
 
 from msgspec.structs import replace
@@ -56,7 +57,7 @@ class MessageHistory:
     def __init__(
         self, store: SessionStore, session_id: str, announce: Callable[[StoredMessage, bool], object] | None = None
     ) -> None:
-        """`announce` is called with each message as it will be, before what is new in it is stored: who works beside
+        """`announce` is called with each message as it will be, while what is new in it is stored: who works beside
         the session need not wait for the disk. Its second argument says whether a call has ended with it."""
         self.store = store
         self.session_id = session_id
@@ -87,9 +88,7 @@ class MessageHistory:
         """Store a message's head and the parts that it has; return the message with all its parts."""
         stored = self._messages.get(message.id)
         whole = replace(message, parts=_merge_parts(stored.parts if stored else (), message.parts))
-        if self._announce is not None:
-            self._announce(whole, False)
-        self.store.put(message)
+        self.store.put(message, beside=self._beside(whole, False))
         self._messages[message.id] = whole
         return whole
 
@@ -100,9 +99,8 @@ class MessageHistory:
         if stored is None:
             raise SessionError(f"there is no message {message_id!r:.80}")
         whole = replace(stored, parts=_merge_parts(stored.parts, new))
-        if self._announce is not None:
-            self._announce(whole, any(isinstance(part, StoredCall) and part.done for part in new))
-        self.store.put_parts(self.session_id, message_id, new)
+        call_ended = any(isinstance(part, StoredCall) and part.done for part in new)
+        self.store.put_parts(self.session_id, message_id, new, beside=self._beside(whole, call_ended))
         self._messages[message_id] = whole
         self._call_ids.update(part.call_id for part in new if isinstance(part, StoredCall))
         return whole
@@ -142,6 +140,9 @@ class MessageHistory:
         # at once: two calls of one response may repeat an id too
         self._call_ids.add(id)
         return id
+
+    def _beside(self, message: StoredMessage, call_ended: bool) -> Callable[[], object] | None:
+        return partial(self._announce, message, call_ended) if self._announce is not None else None
 
     def _read(self) -> None:
         self._messages = {message.id: message for message in self.store.messages(self.session_id)}

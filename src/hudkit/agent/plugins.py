@@ -103,10 +103,10 @@ class PluginClient:
         return self._history is not None and session_id == self._history.session_id
 
     def watch(self, announced: Callable[[StoredMessage, bool], None]) -> None:
-        """Have a function called with each message of the open session before what is new in it is stored.
+        """Have a function called with each message of the open session while what is new in it is stored.
 
-        It runs in the session's own thread, which waits for it: there it should only be noted. The second argument
-        says whether a call has ended with it. Returns nothing.
+        It runs in the session's own thread, which waits for it before it waits for the disk: there a message should
+        only be noted. The second argument says whether a call has ended with it. Returns nothing.
         """
         self._watchers.append(announced)
 

@@ -15,7 +15,7 @@ import os
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
@@ -434,10 +434,11 @@ class SessionStore:
                     counts[session.id] = db.execute(sql, (session.id, end)).fetchone()[0]
         return counts
 
-    def put(self, message: StoredMessage) -> None:
+    def put(self, message: StoredMessage, *, beside: Callable[[], object] | None = None) -> None:
         """Store a message, or what is new in one; return nothing.
 
-        Its head is replaced, its parts are added or updated.
+        Its head is replaced, its parts are added or updated. `beside` is called when all that is left is to wait for
+        the disk: it starts what can be done meanwhile.
         Raises `SessionError`: an answer to nothing, another's id, an end that is taken back, a call out of order.
         """
         with self._writing(message.session_id) as db:
@@ -445,17 +446,28 @@ class SessionStore:
             for part in message.parts:
                 self._put_part(db, message.session_id, message.id, part)
             self._touch(db, message.session_id, message.completed or message.created)
+            if beside is not None:
+                beside()
 
-    def put_parts(self, session_id: str, message_id: str, parts: Iterable[StoredPart]) -> None:
+    def put_parts(
+        self,
+        session_id: str,
+        message_id: str,
+        parts: Iterable[StoredPart],
+        *,
+        beside: Callable[[], object] | None = None,
+    ) -> None:
         """Add parts to a stored message, or update them, in one step; return nothing.
 
-        Raises `SessionError` as `put` does.
+        `beside` is called when all that is left is to wait for the disk. Raises `SessionError` as `put` does.
         """
         with self._writing(session_id) as db:
             if _row(db, "messages", message_id, session_id) is None:
                 raise _unknown("message", message_id)
             for part in parts:
                 self._put_part(db, session_id, message_id, part)
+            if beside is not None:
+                beside()
 
     def take_back(self, session_id: str, message_id: str, now: int) -> int:
         """Take back a message and all that came after it; return how many messages that were.

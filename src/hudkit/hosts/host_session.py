@@ -191,7 +191,8 @@ class HostSession:
         if self._about is None:
             return
         try:
-            self._ingester.look_ahead(replace(self._about, messages=(entry.message,)))
+            batch = replace(self._about, messages=(entry.message,))
+            self._ingester.look_ahead(batch, last=_is_closed(entry.message))
         except Exception:
             _LOG.exception("what was said is not looked at yet")
 

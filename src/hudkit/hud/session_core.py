@@ -118,11 +118,13 @@ class FrameStep(NamedTuple):
 
 
 class _Foreseen(NamedTuple):
-    """The state after drafts that are to be appended behind event `seq` with the next frame."""
+    """The state after drafts that are to be appended behind event `seq` with the next frame. Whether it `is_ready`:
+    nothing has to be made before a frame of it."""
 
     seq: int
     drafts: tuple[EncodedDraft, ...]
     state: HudState
+    is_ready: bool
 
 
 class _Unwritten(NamedTuple):
@@ -289,8 +291,12 @@ class SessionCore:
         assert conflict is not None
         raise conflict
 
-    def foresee(self, drafts: Sequence[EventDraft]) -> tuple[tuple[EncodedDraft, ...], tuple[Event, ...], HudState]:
+    def foresee(
+        self, drafts: Sequence[EventDraft], *, last: bool
+    ) -> tuple[tuple[EncodedDraft, ...], tuple[Event, ...], HudState]:
         """Work out what the next frame will do with drafts, so that it need not; nothing is recorded.
+
+        The `last` ones before the frame: then what is made before frames is looked for, too.
 
         Returns them encoded, as the events that they will be behind the last known one, and the state after them. The
         frame whose pending events begin with the encoded ones takes these up.
@@ -298,7 +304,7 @@ class SessionCore:
         state, encoded = self.known_state, _encoded(drafts)
         events = _preview_events(self.id, state.seq, encoded)
         ahead = self._state_ahead(state, encoded, events)
-        self._foreseen = _Foreseen(state.seq, encoded, ahead)
+        self._foreseen = _Foreseen(state.seq, encoded, ahead, last and not self._run_steps(ahead))
         return encoded, events, ahead
 
     def write_behind(self) -> None:
@@ -518,7 +524,9 @@ class SessionCore:
             # The frame shows the pending events before they are stored: all of it is one commit.
             events = _preview_events(self.id, state.seq, drafts)
             ahead = self._state_ahead(state, drafts, events) if drafts else state
-            if payloads := self._run_steps(ahead):
+            foreseen = self._foreseen
+            is_ready = foreseen is not None and foreseen.is_ready and ahead is foreseen.state
+            if not is_ready and (payloads := self._run_steps(ahead)):
                 prepared = _encoded(self.drafts(payloads, Origin.SYSTEM, ahead.window.calls))
                 drafts, ahead = (*drafts, *prepared), fold(_preview_events(self.id, ahead.seq, prepared), ahead)
             try:
@@ -554,7 +562,8 @@ class SessionCore:
             return fold((*self.events(0, state.seq), *events))
         foreseen = self._foreseen
         if foreseen is not None and foreseen.seq == state.seq and _begins_with(drafts, foreseen.drafts):
-            return fold(events[len(foreseen.drafts) :], foreseen.state)
+            rest = events[len(foreseen.drafts) :]
+            return fold(rest, foreseen.state) if rest else foreseen.state
         return fold(events, state)
 
     def _remember_block(self, ahead: HudState) -> None:
