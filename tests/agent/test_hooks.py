@@ -518,3 +518,73 @@ def test_plain_data_goes_through_and_nothing_else(settings_: dict[str, Any], lie
     output.settings = {**settings_, "deep": [{"er": lie}]}
     with pytest.raises(h.PluginFault, match="deep"):
         validated_copy(output, h.HostSettings)
+
+
+def _request(*texts: str) -> h.Messages:
+    return h.Messages([h.ChatMessage("user", [h.ChatPart("text", text)], f"m{n}") for n, text in enumerate(texts)])
+
+
+@pytest.mark.anyio
+async def test_a_plugin_has_its_copies_of_messages_again_where_it_left_them_as_they_were() -> None:
+    given: list[list[h.ChatMessage]] = []
+
+    def look(_: object, output: h.Messages) -> None:
+        given.append(list(output.messages))
+        if len(given) == 2:
+            output.messages[0].parts[0].text = "changed in place"
+
+    hooks = h.Hooks()
+    hooks.add("looks", {"messages_transform": look})
+    try:
+        results = [
+            await hooks.run("messages_transform", h.ModelCallContext(), _request("a", "b", "c")) for _ in "123"
+        ]
+    finally:
+        hooks.close()
+    first, second, third = given
+    assert all(again is before for again, before in zip(second, first, strict=True))
+    assert [again is before for again, before in zip(third, second, strict=True)] == [False, True, True]
+    assert third == _request("a", "b", "c").messages and results[2] == results[0] == _request("a", "b", "c")
+    assert results[1] == _request("changed in place", "b", "c")
+    assert not any(mine is theirs for result in results for mine, theirs in zip(result.messages, first, strict=True))
+
+
+@pytest.mark.anyio
+async def test_two_equal_messages_of_a_request_are_two_copies() -> None:
+    def change(_: object, output: h.Messages) -> None:
+        output.messages[0].parts[0].text += "!"
+
+    hooks = h.Hooks()
+    hooks.add("changes", {"messages_transform": change})
+    try:
+        for _ in range(3):
+            twice = h.Messages([*_request("a").messages, *_request("a").messages])
+            assert await hooks.run("messages_transform", h.ModelCallContext(), twice) == h.Messages(
+                [*_request("a!").messages, *_request("a").messages]
+            )
+    finally:
+        hooks.close()
+
+
+@pytest.mark.anyio
+async def test_a_request_that_no_plugin_changes_is_hardly_looked_at() -> None:
+    names = ("messages_transform", "system_transform", "chat_params", "chat_headers")
+    outputs = (_request(*map(str, range(60))), h.System(["one"]), h.Params(), h.Headers())
+    calls = [(name, h.ModelCallContext("s"), output) for name, output in zip(names, outputs, strict=True)]
+    hooks = h.Hooks()
+    hooks.add("empty", dict.fromkeys(names, lambda _given, _output: None))
+    entered: list[int] = []
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        entered[-1] += event == "call"
+
+    try:
+        for _ in range(3):
+            entered.append(0)
+            sys.setprofile(count)
+            await hooks.run_all(calls)
+            sys.setprofile(None)
+    finally:
+        sys.setprofile(None)
+        hooks.close()
+    assert entered[-1] <= 110, entered

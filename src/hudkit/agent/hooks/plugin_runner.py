@@ -18,14 +18,24 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
+from operator import eq
 from time import monotonic
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from hudkit.agent.hooks.points import HOOKS, ChatMessage, HookEvent, HookInput, HookOutput, Messages
+from hudkit.agent.hooks.points import (
+    HOOKS,
+    ChatMessage,
+    Headers,
+    HookEvent,
+    HookInput,
+    HookOutput,
+    Messages,
+    System,
+)
 from hudkit.compose.visible_text import shorten, visible
 from hudkit.errors import ConfigError
 
@@ -151,9 +161,9 @@ class Hooks:
             drafts, planned = [], []
             for hook, context, output in waiting:
                 spec = HOOKS[hook]
-                draft = _draft_of(output)
+                draft = plugin.draft_of(output)
                 drafts.append(draft)
-                arguments = (validated_copy(context, type(context)), draft)
+                arguments = (_copy_of_input(context), draft)
                 planned.append(_PlannedCall(plugin.calls[hook], arguments, self._seconds or spec.seconds))
             for answer, draft in zip(await plugin.run(planned), drafts, strict=False):
                 hook, _, output = waiting.popleft()
@@ -166,8 +176,9 @@ class Hooks:
                     self._count_fault(plugin.name, hook, fault)
                     continue
                 self._forgive(plugin.name, hook)
-                for field in output.__struct_fields__:
-                    setattr(output, field, getattr(accepted, field))
+                if accepted is not output:
+                    for field in output.__struct_fields__:
+                        setattr(output, field, getattr(accepted, field))
 
     async def within(self, name: str, call: Callable[..., Any], *arguments: object, seconds: float) -> Any:
         """Return what a function of the plugin `name` returns, run where its hooks run: tools of plugins go here.
@@ -269,6 +280,7 @@ class _PluginThread:
         self.calls = calls
         self._loop: asyncio.AbstractEventLoop | None = None
         self._event_types: frozenset[str] | None = getattr(calls.get("event"), _EVENT_TYPES, None)
+        self._copies: dict[str, ChatMessage] = {}  # of messages, as it had them last
         self._maybe_blocked = False  # a call was given up: what it ran may still hold the thread
 
     def listens_to(self, type: str) -> bool:
@@ -278,6 +290,22 @@ class _PluginThread:
     def wants(self, hook: str, context: HookInput) -> bool:
         """Return whether it has a hook, and wants this call of it."""
         return hook in self.calls and (not isinstance(context, HookEvent) or self.listens_to(context.type))
+
+    def draft_of(self, output: HookOutput) -> Any:
+        """Return a deep copy of an output for the plugin to change.
+
+        Of a request's messages nearly all are those of the request before: the plugin has its copies of them again,
+        where it left them as they were.
+        """
+        if not isinstance(output, Messages):
+            return _draft_of(output)
+        copies: list[Any] = [self._copies.pop(message.id, None) for message in output.messages]
+        equal = _equal(output.messages, copies) or [False] * len(copies)
+        for index, message in enumerate(output.messages):
+            if not equal[index]:
+                copies[index] = _draft_of_message(message)
+        self._copies = {copy.id: copy for copy in copies}
+        return Messages(copies)
 
     async def run_one(self, call: Callable[..., Any], arguments: tuple[object, ...], seconds: float) -> Any:
         """Return what a function returns. Raises `PluginFault`, and lets a cancellation through."""
@@ -295,19 +323,30 @@ class _PluginThread:
         if self._maybe_blocked and not await _is_turning(loop):
             return [PluginFault("stuck", "an earlier call still blocks; this one was not made")]
         self._maybe_blocked = False
-        visit = _Visit(calls)
-        end = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(visit.run(), loop))
+        own = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = own.create_future()
+
+        def wake() -> None:
+            if not waiter.done():
+                waiter.set_result(None)
+
+        # by hand: futures chained from loop to loop, and a task for what awaits nothing, cost more than a hook
+        visit = _Visit(calls, partial(own.call_soon_threadsafe, wake))
+        loop.call_soon_threadsafe(visit.start)
         try:
-            while not end.done():
+            while not visit.ended:
                 index, began = visit.current
                 left = began + calls[index].seconds - monotonic()
                 if left <= 0 and len(visit.answers) == index:
                     break
-                await asyncio.wait((end,), timeout=max(left, 0.001))
+                timer = own.call_later(max(left, 0.001), wake)
+                await waiter
+                timer.cancel()
+                waiter = own.create_future()
         finally:
-            if not end.done():
+            if not visit.ended:
                 visit.given_up = self._maybe_blocked = True
-                end.cancel()
+                loop.call_soon_threadsafe(visit.cancel)
         if visit.given_up:
             late = PluginFault("time-out", f"no answer within {calls[index].seconds:g} s")
             return [*visit.answers[:index], late]
@@ -342,34 +381,74 @@ class _Visit:
     it is `given_up`, no further one begins.
     """
 
-    def __init__(self, calls: Sequence[_PlannedCall]) -> None:
+    def __init__(self, calls: Sequence[_PlannedCall], report_end: Callable[[], object]) -> None:
         self.calls = calls
         self.answers: list[Any] = []
         self.current = (0, monotonic())
-        self.given_up = False
+        self.given_up = self.ended = False
+        self._report_end = report_end
+        self._task: asyncio.Task[None] | None = None
 
-    async def run(self) -> None:
-        for index, (function, arguments, _) in enumerate(self.calls):
-            if self.given_up:
+    def start(self) -> None:
+        """Make the calls; the first that awaits something is gone on with in a task, with all behind it."""
+        for index in range(len(self.calls)):
+            answer = self._make_call(index)
+            if inspect.isawaitable(answer):
+                self._task = asyncio.ensure_future(self._go_on(answer, index))
                 return
-            if index:
-                self.current = (index, monotonic())
-            self.answers.append(await _answer_or_fault(function, arguments))
+            self.answers.append(answer)
+            if self.given_up:
+                break
+        self._end()
 
+    def cancel(self) -> None:
+        """Cancel what is awaited."""
+        if self._task is not None:
+            self._task.cancel()
 
-async def _answer_or_fault(function: Callable[..., Any], arguments: tuple[object, ...]) -> Any:
-    """Return what a function returns, or a `PluginFault` for what it raised."""
-    try:
-        answer = function(*arguments)
-        return await answer if inspect.isawaitable(answer) else answer
-    except asyncio.CancelledError:
-        return PluginFault("raised", "it was cancelled")
-    except BaseException as error:  # a plugin's sys.exit() ends no thread of ours
+    async def _go_on(self, awaitable: Awaitable[Any], index: int) -> None:
+        answer: Any = awaitable
+        while True:
+            if inspect.isawaitable(answer):
+                answer = await _answer_or_fault(answer)
+            self.answers.append(answer)
+            index += 1
+            if self.given_up or index == len(self.calls):
+                break
+            answer = self._make_call(index)
+        self._end()
+
+    def _make_call(self, index: int) -> Any:
+        if index:
+            self.current = (index, monotonic())
+        function, arguments, _ = self.calls[index]
         try:
-            text = str(error)
-        except Exception:
-            text = "(its text cannot be told)"
-        return PluginFault("raised", f"{type(error).__name__}: {text}")
+            return function(*arguments)
+        except BaseException as error:  # a plugin's sys.exit() ends no thread of ours
+            return _fault_of(error)
+
+    def _end(self) -> None:
+        self.ended = True
+        with suppress(RuntimeError):  # the loop that waited is closed
+            self._report_end()
+
+
+async def _answer_or_fault(awaitable: Awaitable[Any]) -> Any:
+    """Return what is awaited, or a `PluginFault` for what it raised."""
+    try:
+        return await awaitable
+    except BaseException as error:
+        return _fault_of(error)
+
+
+def _fault_of(error: BaseException) -> PluginFault:
+    if isinstance(error, asyncio.CancelledError):
+        return PluginFault("raised", "it was cancelled")
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its text cannot be told)"
+    return PluginFault("raised", f"{type(error).__name__}: {text}")
 
 
 async def _is_turning(loop: asyncio.AbstractEventLoop) -> bool:
@@ -426,39 +505,75 @@ def validated_copy(value: _Value, kind: Any) -> _Value:
 
 
 _pack = msgspec.msgpack.Encoder().encode
-_unpack_messages = msgspec.msgpack.Decoder(Messages).decode
 _unpack_message = msgspec.msgpack.Decoder(ChatMessage).decode
 _UNPACKABLE = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError, AttributeError)
 """What is raised for a value that cannot be packed, or is none of its type: the check then finds what is wrong."""
 
 
+_UNPACK: Mapping[type[HookOutput], Callable[[bytes], HookOutput]] = {
+    kind: msgspec.msgpack.Decoder(kind).decode for kind in (System, Headers)
+}
+"""Outputs of texts: they are packed and unpacked, which copies them in C."""
+
+
+def _copy_of_input(context: HookInput) -> HookInput:
+    """Return what a hook is given: a copy, where there is anything in it that could be changed."""
+    return context if _is_unchangeable(type(context)) else validated_copy(context, type(context))
+
+
+@cache
+def _is_unchangeable(kind: type[HookInput]) -> bool:
+    return all(field.type in (str, int, bool) for field in msgspec.structs.fields(kind))
+
+
 def _draft_of(output: HookOutput) -> Any:
     """Return a deep copy of an output for a plugin to change."""
-    if isinstance(output, Messages):  # the only large one: packed and unpacked, which copies it in C
+    unpack = _UNPACK.get(type(output))
+    if unpack is not None:
         with suppress(*_UNPACKABLE):
-            return _unpack_messages(_pack(output))
+            return unpack(_pack(output))
     return validated_copy(output, type(output))
 
 
-def _accepted(draft: Any, output: HookOutput) -> HookOutput:
-    """Return a deep copy of a draft, which was made of `output`. Raises `PluginFault` where it is not sound.
+def _draft_of_message(message: ChatMessage) -> ChatMessage:
+    try:
+        return _unpack_message(_pack(message))
+    except _UNPACKABLE:
+        return validated_copy(message, ChatMessage)
 
-    Of the messages of a request most plugins change the last one, if any: those that are equal to what they were
-    stand for themselves, and are neither checked nor copied.
+
+def _accepted(draft: Any, output: HookOutput) -> HookOutput:
+    """Return a deep copy of a draft, which was made of `output`; `output` itself where nothing was changed in it.
+
+    Raises `PluginFault` where it is not sound. Of the messages of a request most plugins change the last one, if any:
+    those that are equal to what they were stand for themselves, and are neither checked nor copied.
     """
     if not isinstance(output, Messages) or type(draft) is not Messages or type(draft.messages) is not list:
-        copied: HookOutput = validated_copy(draft, type(output))
+        copied: HookOutput = output if _equal((output,), (draft,)) == [True] else validated_copy(draft, type(output))
         return copied
+    drafted = tuple(draft.messages)
+    equal = _equal(output.messages, drafted)  # as a rule each stands where it stood
+    if all(equal) and len(equal) == len(drafted) == len(output.messages):
+        return output
     before = {message.id: message for message in output.messages}
     messages: list[ChatMessage] = []
-    for index, message in enumerate(tuple(draft.messages)):
-        original = _unchanged(message, before)
+    for index, message in enumerate(drafted):
+        is_equal = index < len(equal) and equal[index]
+        original = output.messages[index] if is_equal else _unchanged(message, before)
         try:
             messages.append(_message_copy(message) if original is None else original)
         except _WrongType as wrong:
             path = "".join(wrong.below(f"[{index}]").below(".messages").path)
             raise PluginFault("invalid_output", f"output{path} {wrong.reason}") from None
     return Messages(messages)
+
+
+def _equal(originals: Sequence[Any], drafted: Sequence[Any]) -> list[bool]:
+    """Return which of the values are equal to the originals, place by place; none where they cannot be compared."""
+    try:
+        return [is_equal is True for is_equal in map(eq, originals, drafted)]
+    except Exception:  # whatever a plugin may have put there
+        return []
 
 
 def _message_copy(message: Any) -> ChatMessage:
