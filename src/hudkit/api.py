@@ -675,7 +675,7 @@ class TranscriptIngester:
         before a frame, what is made before frames is looked for, too. Nothing is worked out for the first batch of a
         session. Raises a `StoreError`.
         """
-        from hudkit.ingest import ingest, observe
+        from hudkit.ingest import hear_ahead, ingest, observe
 
         session, about = self.session, replace(batch, messages=())
         ahead = self._ahead
@@ -688,6 +688,9 @@ class TranscriptIngester:
         state, new_events = ingest(ahead.state, batch)
         drafts, events, hud = session.foresee((*ahead.drafts, *self._drafts(new_events)), last=last)
         state = observe(state, events[len(ahead.drafts) :], hud)
+        if not last and state.plain_words and state.facts is not None:
+            for message in batch.messages:
+                hear_ahead(message, state.facts)
         messages = {**ahead.messages, **{message.id: message for message in batch.messages}}
         self._ahead = _BatchAhead(ahead.seq, messages, about, state, drafts)
 

@@ -15,6 +15,7 @@ from hudkit.context.compaction.summaries import NOTHING_KNOWN
 from hudkit.errors import StoreError
 from hudkit.hosts.host_session import HostCall, HostMessage, HostSession
 from hudkit.hosts.in_process import InProcessHud
+from hudkit.ingest.extraction import extract
 from hudkit.ingest.first_seen import version_key
 from hudkit.log.payloads import (
     CompactAfter,
@@ -453,3 +454,27 @@ def test_what_is_made_before_frames_is_looked_for_once_and_anew_where_more_was_s
     session.read_ahead(answer("d", "done"))
     session.prepare_call(asked(*entries, answer("d", "done"), user("e", "And now?")))
     assert session.session.state.project.notes == ("Ask Ada",)
+
+
+def test_the_words_of_a_response_are_read_before_its_calls_have_ended(
+    hud: Hud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def noted(text: str, *args: Any, **more: Any) -> Any:
+        read.append(text)
+        return extract(text, *args, **more)
+
+    monkeypatch.setattr("hudkit.ingest.message_facts.extract", noted)
+    session = talk(hud)
+    session.prepare_call(asked(user("a", "Go")))
+    read.clear()
+    whole = answer("b", "I decided to use Valkey for it.", ran("c1", "true", ""))
+    call = ToolPart("c1", "bash", "c1", "pending", {"command": "true"})
+    session.read_ahead(
+        whole._replace(message=replace(whole.message, finish="", parts=(whole.message.parts[0], call)))
+    )
+    assert read == ["I decided to use Valkey for it."] and not session.session.state.decisions
+    session.read_ahead(whole)
+    session.prepare_call(asked(user("a", "Go"), whole))
+    assert len(read) == 1 and len(session.session.state.decisions) == 1

@@ -34,7 +34,7 @@ from hudkit.agent.hooks import (
     on_events,
 )
 from hudkit.agent.plugins import PluginClient, PluginInput
-from hudkit.agent.records import StoredMessage
+from hudkit.agent.records import StoredCall, StoredMessage
 from hudkit.agent.session_transcript import HOST
 from hudkit.agent.telemetry import names
 from hudkit.api import Hud
@@ -175,7 +175,7 @@ class HudPlugin:
         if self._loop is None or message.role != "assistant" or message.summary:
             return
         work: Callable[[], None]
-        if call_ended or message.finish:
+        if call_ended or message.finish or _is_answered(message):
             work = partial(self._read_ahead, message)
         elif not message.parts and not message.error:
             work = partial(self.attached.write_behind, message.session_id)
@@ -231,7 +231,7 @@ class HudPlugin:
         for chat in sent:
             stored = memory.entries.get(chat.id)
             last = before.get(chat.id)
-            is_same = last is not None and stored is last.stored and chat == last.chat
+            is_same = last is not None and stored is last.stored and (chat is last.chat or chat == last.chat)
             now[chat.id] = last if last is not None and is_same else _sent_message(chat, stored, session_id)
         memory.sent = now
         # two without an id are two messages: such a plugin's are worked out each time
@@ -346,6 +346,12 @@ def _figures(frame: Frame) -> dict[str, int | str | tuple[str, ...]]:
         names.FRAME_DENSITY: str(frame.density),
         names.FRAME_PLACED: tuple(name for name, layer in layers.items() if layer),
     }
+
+
+def _is_answered(message: StoredMessage) -> bool:
+    """Whether a response is whole, and none of its calls has begun."""
+    calls = [part for part in message.parts if isinstance(part, StoredCall)]
+    return bool(calls) and all(call.status == "pending" for call in calls)
 
 
 def _is_closed(message: Message) -> bool:

@@ -15,7 +15,7 @@ from hudkit.ingest.ingester import (
     set_back,
     take_up,
 )
-from hudkit.ingest.message_facts import Fact, KnownFacts, derive_facts, session_facts, todo_facts
+from hudkit.ingest.message_facts import Fact, KnownFacts, derive_facts, hear_ahead, session_facts, todo_facts
 from hudkit.ingest.plain_messages import read_plain_messages
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "IngestState",
     "KnownFacts",
     "derive_facts",
+    "hear_ahead",
     "ingest",
     "observe",
     "read_messages",

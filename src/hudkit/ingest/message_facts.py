@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -24,6 +25,7 @@ from msgspec.structs import replace
 from hudkit.ingest.commands import ran_command
 from hudkit.ingest.extraction import (
     Ended,
+    Extracted,
     KnownStatements,
     count_tests,
     extract,
@@ -312,7 +314,7 @@ def _extract_statements(
     """Return what stands after a message, and the payloads of what it states, each with its key."""
     if not text.strip():
         return standing, ()
-    extracted, after = extract(text, standing, by_agent=by_agent)
+    extracted, after = _extracted(text, standing, by_agent)
     payloads: list[Payload] = [ConstraintRemove("", rule, derived=True) for rule in extracted.withdrawn]
     payloads += [_ending(ended) for ended in extracted.ended]
     payloads += [
@@ -348,6 +350,22 @@ def _extract_statements(
         facts=after.facts[-_MAX_STANDING:],
     )
     return after, tuple((statement_key(payload), payload) for payload in payloads)
+
+
+@lru_cache(maxsize=2)
+def _extracted(text: str, standing: KnownStatements, by_agent: bool) -> tuple[Extracted, KnownStatements]:
+    """What `hear_ahead` has worked out; of a response that has ended since, or of one that is told again at once."""
+    return extract(text, standing, by_agent=by_agent)
+
+
+def hear_ahead(message: Message, facts: KnownFacts) -> None:
+    """Work out what a response states whose calls have not ended yet; return nothing.
+
+    `derive_facts` is quick then, as long as what stands before it is the same.
+    """
+    text = _plain_text(message)
+    if text.strip() and message.role == "assistant" and not message.summary:
+        _extracted(text, facts.statements, True)
 
 
 def _said(sentence: str, text: str) -> str:
