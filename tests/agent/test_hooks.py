@@ -588,3 +588,21 @@ async def test_a_request_that_no_plugin_changes_is_hardly_looked_at() -> None:
         sys.setprofile(None)
         hooks.close()
     assert entered[-1] <= 110, entered
+
+
+@pytest.mark.anyio
+async def test_a_message_that_a_plugin_changes_as_in_the_request_before_is_not_copied_again() -> None:
+    words = iter(["!", "!", "?"])
+
+    def change(_: object, output: h.Messages) -> None:
+        output.messages[1].parts[0].text = "b" + next(words)
+
+    hooks = h.Hooks()
+    hooks.add("changes", {"messages_transform": change})
+    try:
+        results = [await hooks.run("messages_transform", h.ModelCallContext(), _request("a", "b")) for _ in "123"]
+    finally:
+        hooks.close()
+    assert [result.messages[1].parts[0].text for result in results] == ["b!", "b!", "b?"]
+    first, second, third = (result.messages[1] for result in results)
+    assert first is second and second is not third

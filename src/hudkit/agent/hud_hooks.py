@@ -79,6 +79,7 @@ class HudPlugin:
         self._resume = resume
         self._memories: dict[str, _SessionMemory] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._late_record: asyncio.TimerHandle | None = None
         self._client.watch(self._note_message)
 
     def tool(self, hook_input: ToolsRequest, output: Tools) -> None:  # noqa: ARG002 (the same for every session)
@@ -116,14 +117,21 @@ class HudPlugin:
         injection = self.attached.prepare_call(session_id, call, parent=memory.parent)
         memory.goes_on = True
         if call.recorded_later:  # where no response begins, as after a failure of another plugin
-            self._loop.call_later(_LATEST_RECORD, self.attached.write_behind, session_id)
+            if self._late_record is not None:
+                self._late_record.cancel()
+            self._late_record = self._loop.call_later(_LATEST_RECORD, self.attached.write_behind, session_id)
         memory.base = injection.base
         if injection.frame is not None:
             self._client.figures(session_id, **_figures(injection.frame))
         messages = output.messages
+        before, memory.with_blocks = memory.with_blocks, {}
         for index, blocks in injection.behind.items():
             for number, block in enumerate(blocks):
-                messages[index] = _with_block(messages[index], block, f"{number}")
+                key, message = (block, f"{number}"), messages[index]
+                pair = before.get(key)
+                if pair is None or pair[0] is not message:
+                    pair = (message, _with_block(message, *key))
+                memory.with_blocks[key], messages[index] = pair, pair[1]
         if injection.tail and messages:
             messages[-1] = _with_block(messages[-1], injection.tail, "tail")
 
@@ -227,17 +235,13 @@ class HudPlugin:
         Nearly all are those of the call before, as they were: of these nothing is worked out again.
         """
         self._read_new(memory, session_id)
-        before, now = memory.sent, dict[str, _SentMessage]()
-        for chat in sent:
-            stored = memory.entries.get(chat.id)
-            last = before.get(chat.id)
-            is_same = last is not None and stored is last.stored and (chat is last.chat or chat == last.chat)
-            now[chat.id] = last if last is not None and is_same else _sent_message(chat, stored, session_id)
-        memory.sent = now
-        # two without an id are two messages: such a plugin's are worked out each time
-        if len(now) == len(sent):
-            return list(now.values())
-        return [_sent_message(chat, memory.entries.get(chat.id), session_id) for chat in sent]
+        before, entries = memory.sent, memory.entries
+        pairs = zip(sent, before, strict=False)
+        alike = [chat is last.chat and entries.get(chat.id) is last.stored for chat, last in pairs]
+        shared = alike.index(False) if False in alike else len(alike)
+        rest = [_sent_message(chat, entries.get(chat.id), session_id) for chat in sent[shared:]]
+        memory.sent = [*before[:shared], *rest]
+        return memory.sent
 
     def _read_new(self, memory: _SessionMemory, session_id: str) -> None:
         """Read the messages since the last time; all of them, where what was read was taken back."""
@@ -263,7 +267,8 @@ class _SessionMemory:
     """What is remembered of one session beside its log.
 
     `entries` are the messages, closed ones up to the id `upto`; the others are of the last call. `goes_on`: since
-    that call nothing was taken back.
+    that call nothing was taken back. `with_blocks` are the messages of that call that blocks stand behind, before and
+    with each.
     """
 
     def __init__(self, parent: str) -> None:
@@ -273,7 +278,8 @@ class _SessionMemory:
         self.goes_on = False
         self.last_read: Message | None = None
         self.last_entry: HostMessage | None = None
-        self.sent: dict[str, _SentMessage] = {}
+        self.sent: list[_SentMessage] = []
+        self.with_blocks: dict[tuple[str, str], tuple[ChatMessage, ChatMessage]] = {}
         self.base = ""
         self.system_characters = 0
 

@@ -171,7 +171,7 @@ class Hooks:
                     if isinstance(answer, PluginFault):
                         raise answer
                     # a copy again: the plugin may still hold the draft, and change it later
-                    accepted = _accepted(draft, output)
+                    accepted = plugin.accepted(draft, output)
                 except PluginFault as fault:
                     self._count_fault(plugin.name, hook, fault)
                     continue
@@ -281,6 +281,7 @@ class _PluginThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._event_types: frozenset[str] | None = getattr(calls.get("event"), _EVENT_TYPES, None)
         self._copies: dict[str, ChatMessage] = {}  # of messages, as it had them last
+        self._changed: dict[str, ChatMessage] = {}  # of those that it changed, as it left them last
         self._maybe_blocked = False  # a call was given up: what it ran may still hold the thread
 
     def listens_to(self, type: str) -> bool:
@@ -306,6 +307,36 @@ class _PluginThread:
                 copies[index] = _draft_of_message(message)
         self._copies = {copy.id: copy for copy in copies}
         return Messages(copies)
+
+    def accepted(self, draft: Any, output: HookOutput) -> HookOutput:
+        """Return a deep copy of a draft, which was made of `output`; `output` itself where nothing was changed in it.
+
+        Raises `PluginFault` where it is not sound. Of the messages of a request most plugins change the last one, or
+        some as in the request before: those that are equal to what they were stand for themselves, and are neither
+        checked nor copied.
+        """
+        if not isinstance(output, Messages) or type(draft) is not Messages or type(draft.messages) is not list:
+            is_equal = _equal((output,), (draft,)) == [True]
+            return output if is_equal else validated_copy(draft, type(output))
+        drafted = tuple(draft.messages)
+        equal = _equal(output.messages, drafted)  # as a rule each stands where it stood
+        if all(equal) and len(equal) == len(drafted) == len(output.messages):
+            return output
+        originals, before = {message.id: message for message in output.messages}, self._changed
+        self._changed = {}
+        messages: list[ChatMessage] = []
+        for index, message in enumerate(drafted):
+            is_equal = index < len(equal) and equal[index]
+            original = output.messages[index] if is_equal else _unchanged(message, originals)
+            if original is None:
+                try:
+                    original = _unchanged(message, before) or _message_copy(message)
+                except _WrongType as wrong:
+                    path = "".join(wrong.below(f"[{index}]").below(".messages").path)
+                    raise PluginFault("invalid_output", f"output{path} {wrong.reason}") from None
+                self._changed[original.id] = original
+            messages.append(original)
+        return Messages(messages)
 
     async def run_one(self, call: Callable[..., Any], arguments: tuple[object, ...], seconds: float) -> Any:
         """Return what a function returns. Raises `PluginFault`, and lets a cancellation through."""
@@ -542,32 +573,6 @@ def _draft_of_message(message: ChatMessage) -> ChatMessage:
         return validated_copy(message, ChatMessage)
 
 
-def _accepted(draft: Any, output: HookOutput) -> HookOutput:
-    """Return a deep copy of a draft, which was made of `output`; `output` itself where nothing was changed in it.
-
-    Raises `PluginFault` where it is not sound. Of the messages of a request most plugins change the last one, if any:
-    those that are equal to what they were stand for themselves, and are neither checked nor copied.
-    """
-    if not isinstance(output, Messages) or type(draft) is not Messages or type(draft.messages) is not list:
-        copied: HookOutput = output if _equal((output,), (draft,)) == [True] else validated_copy(draft, type(output))
-        return copied
-    drafted = tuple(draft.messages)
-    equal = _equal(output.messages, drafted)  # as a rule each stands where it stood
-    if all(equal) and len(equal) == len(drafted) == len(output.messages):
-        return output
-    before = {message.id: message for message in output.messages}
-    messages: list[ChatMessage] = []
-    for index, message in enumerate(drafted):
-        is_equal = index < len(equal) and equal[index]
-        original = output.messages[index] if is_equal else _unchanged(message, before)
-        try:
-            messages.append(_message_copy(message) if original is None else original)
-        except _WrongType as wrong:
-            path = "".join(wrong.below(f"[{index}]").below(".messages").path)
-            raise PluginFault("invalid_output", f"output{path} {wrong.reason}") from None
-    return Messages(messages)
-
-
 def _equal(originals: Sequence[Any], drafted: Sequence[Any]) -> list[bool]:
     """Return which of the values are equal to the originals, place by place; none where they cannot be compared."""
     try:
@@ -585,7 +590,7 @@ def _message_copy(message: Any) -> ChatMessage:
 
 
 def _unchanged(message: Any, before: Mapping[str, ChatMessage]) -> ChatMessage | None:
-    """Return what a plugin's message was made of, where it is still the same; else `None`."""
+    """Return the message that stands for a plugin's, where it is still the same; else `None`."""
     try:
         original = before.get(message.id)
         return original if original == message else None
