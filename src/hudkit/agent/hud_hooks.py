@@ -174,16 +174,17 @@ class HudPlugin:
         with suppress(HudkitError, OSError):  # the next call does it
             self.attached.with_session(hook_input.session_id, follow, parent=memory.parent)
 
-    def _note_message(self, message: StoredMessage, call_ended: bool) -> None:
+    def _note_message(self, message: StoredMessage) -> None:
         """Have work done beside the session, while it waits for the disk.
 
-        That is what a frame left to be recorded, once its call goes out, and what a response tells, as it comes.
-        This runs in the session's thread, what is done in the plugin's own.
+        That is what a frame left to be recorded, once its call goes out, and what a response tells: its words before
+        its calls begin, the rest when they have ended. This runs in the session's thread, what is done in the
+        plugin's own.
         """
         if self._loop is None or message.role != "assistant" or message.summary:
             return
         work: Callable[[], None]
-        if call_ended or message.finish or _is_answered(message):
+        if message.finish or _is_answered(message):
             work = partial(self._read_ahead, message)
         elif not message.parts and not message.error:
             work = partial(self.attached.write_behind, message.session_id)

@@ -36,7 +36,6 @@ from hudkit.agent.session_store import SessionStore
 from hudkit.compose import visible
 from hudkit.context.compaction.cut_point import cut_point
 from hudkit.context.window_budget import MessageSize
-from hudkit.errors import SessionError
 
 _PRUNED_CHARACTERS = 60
 """What stands in a request for an output that was pruned, about."""
@@ -55,10 +54,10 @@ class MessageHistory:
     """
 
     def __init__(
-        self, store: SessionStore, session_id: str, announce: Callable[[StoredMessage, bool], object] | None = None
+        self, store: SessionStore, session_id: str, announce: Callable[[StoredMessage], object] | None = None
     ) -> None:
-        """`announce` is called with each message as it will be, while what is new in it is stored: who works beside
-        the session need not wait for the disk. Its second argument says whether a call has ended with it."""
+        """`announce` is called with each message that is put, as it will be, while it is stored: who works beside the
+        session need not wait for the disk."""
         self.store = store
         self.session_id = session_id
         self._announce = announce
@@ -88,20 +87,16 @@ class MessageHistory:
         """Store a message's head and the parts that it has; return the message with all its parts."""
         stored = self._messages.get(message.id)
         whole = replace(message, parts=_merge_parts(stored.parts if stored else (), message.parts))
-        self.store.put(message, beside=self._beside(whole, False))
+        self.store.put(message, beside=partial(self._announce, whole) if self._announce is not None else None)
         self._messages[message.id] = whole
         return whole
 
     def put_parts(self, message_id: str, parts: Iterable[StoredPart]) -> StoredMessage:
         """Store parts of a message, new ones or changed ones; return the message with all its parts."""
         new = tuple(parts)
-        stored = self._messages.get(message_id)
-        if stored is None:
-            raise SessionError(f"there is no message {message_id!r:.80}")
-        whole = replace(stored, parts=_merge_parts(stored.parts, new))
-        call_ended = any(isinstance(part, StoredCall) and part.done for part in new)
-        self.store.put_parts(self.session_id, message_id, new, beside=self._beside(whole, call_ended))
-        self._messages[message_id] = whole
+        self.store.put_parts(self.session_id, message_id, new)
+        stored = self._messages[message_id]
+        self._messages[message_id] = whole = replace(stored, parts=_merge_parts(stored.parts, new))
         self._call_ids.update(part.call_id for part in new if isinstance(part, StoredCall))
         return whole
 
@@ -140,9 +135,6 @@ class MessageHistory:
         # at once: two calls of one response may repeat an id too
         self._call_ids.add(id)
         return id
-
-    def _beside(self, message: StoredMessage, call_ended: bool) -> Callable[[], object] | None:
-        return partial(self._announce, message, call_ended) if self._announce is not None else None
 
     def _read(self) -> None:
         self._messages = {message.id: message for message in self.store.messages(self.session_id)}

@@ -53,7 +53,7 @@ class PluginClient:
         self._budget: Callable[[], tuple[WindowBudget | None, int]] = lambda: (None, 0)
         self._post: Callable[[AgentEvent], None] = lambda event: None  # noqa: ARG005 (nobody listens yet)
         self._history: MessageHistory | None = None
-        self._watchers: list[Callable[[StoredMessage, bool], None]] = []
+        self._watchers: list[Callable[[StoredMessage], None]] = []
         self._converted: dict[str, tuple[StoredMessage, Message]] = {}
 
     def bind(
@@ -102,18 +102,19 @@ class PluginClient:
         """Return whether messages of a session are announced: those of the open session are."""
         return self._history is not None and session_id == self._history.session_id
 
-    def watch(self, announced: Callable[[StoredMessage, bool], None]) -> None:
-        """Have a function called with each message of the open session while what is new in it is stored.
+    def watch(self, announced: Callable[[StoredMessage], None]) -> None:
+        """Have a function called with each message of the open session that begins, is answered, or ends, while that
+        is stored; return nothing.
 
         It runs in the session's own thread, which waits for it before it waits for the disk: there a message should
-        only be noted. The second argument says whether a call has ended with it. Returns nothing.
+        only be noted.
         """
         self._watchers.append(announced)
 
-    def announce(self, message: StoredMessage, call_ended: bool) -> None:
+    def announce(self, message: StoredMessage) -> None:
         """Tell who watches of a message that is about to be stored; return nothing. The session's own business."""
         for announced in self._watchers:
-            announced(message, call_ended)
+            announced(message)
 
     def todos(self, session_id: str) -> tuple[Todo, ...]:
         """Return a session's list of todos."""
