@@ -170,3 +170,38 @@ def test_an_agent_that_says_a_rule_again_decides_nothing() -> None:
     standing = extract("only use the sandbox keys", KnownStatements())[1]
     assert not extract("Sandbox keys it is.", standing, by_agent=True)[0].decisions
     assert extract("Postgres it is.", standing, by_agent=True)[0].decisions
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The chance that both cards are red is 1/4.",
+        "To get the total, I need to multiply both: (3/10) * (2/9)",
+        "If the draft looks fine, I'll send it as it is.",
+        "Considering the 2,000 calls a day, we need to balance speed and quota.",
+        "Then I can open the console and look at the element.",
+        "To keep it under 300ms on phones, I'd like to implement a cache for the answers.",
+        "I really appreciate my sister helping me rehearse the talk on Sunday.",
+        "I think showing a few numbers will really help me.",
+        "Writing shorter chapters makes sense too.",
+        "Sure, let's go through the parts of the model in my outline.",
+        "help me make a plan that includes the login, considering we have only two weeks",
+        "However, this doesn't lock the key to our own domain.",
+    ],
+)
+def test_who_learns_thinks_aloud_or_thanks_states_no_rule(message: str) -> None:
+    found = heard(message)
+    assert not (found.rules or found.preferences or found.facts or found.decisions), found
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "If a test fails, we must never push.",
+        "I'd appreciate it if you never used emojis.",
+        "Help me always in German.",
+    ],
+)
+def test_what_begins_so_and_is_a_rule_is_heard(message: str) -> None:
+    found = heard(message)
+    assert found.rules or found.preferences or found.facts, message

@@ -9,69 +9,67 @@ from __future__ import annotations
 
 from functools import cache
 
-_START = -45
+_START = -41
 """What a sentence of which nothing is found has."""
 
 _TABLE = """
-I: doing -43, has done 20, may 32, need -16, now -28, past -14, should -24, want 55, would 42
-a: name 90, now -15, single thing -14
-all: need 65
-alls: now 13
-an: outsider -91
-bare: I 11, a -20, ed -29, ing -19, it -56, most 39, my -44, never -30, no 47, noun -38, number 49, one 80, plural 109, prep -24, say 31, the -74, they -45, thing 36, thing number 34, thing prep number 19, verbs -22, we 21, with prep -19, you -47
-be: then all 27, then bad -19, then ed 22, then ing -18, then never -20, then noun 19, then number 42, then plural -32, then prep -38, then the 47, then verb 54, then wh 37
-but: not 60
-case: I -37, a 52, before 9, behind all -14, behind ing -23, behind mark -46, behind number 21, behind the -26, behind we -39, behind you 49, the -19, you 18
-do: then never 19
-dont: then noun -20, then verb -37, then want 51
-ed: then I -13, then a -13, then it -43, then mark 51, then noun -25, then number -18, then prep 30, then the -39
-ends: open -133
-first: I -31, a -53, all 47, and_ 101, because -33, ed -14, few -44, if_ 46, ing -28, insist 29, it -73, let 9, may -29, maybe -48, most 12, my -50, never 9, no 11, none -17, number 17, one 14, only 12, past -24, plural -12, prep 13, remember_ 41, say -44, should -19, the -11, they -41, think -30, verb 13, verbs 68, we -16, wh -22, would 41, you -22
-frame: bare 29, doing -18, has done -17, let I -55, let noun -26, let verb 22, may 38, must -11, nothing -22, order 10, order all 24, order never 99, order not 58, past -80, question -52, question be -28, question do -47, question should -14, question would 61, subjectless be 18, subjectless do -9, subjectless want 29, subjectless would -22, want -54, wh -49, will 35, would -25
-general: - -30
+I: doing -41, has done 19, may 23, need -12, past -14, should -26, want 48, would 41
+a: name 94, now -22, single thing -13
+all: need 66, now -20
+an: outsider -83
+bare: I 11, a -18, ed -30, ing -29, it -54, most 39, my -44, never -29, no 44, noun -32, number 45, one 80, plural 111, prep -23, say 30, the -77, they -45, thing 34, thing number 29, thing prep number 22, verbs -20, we 20, with prep -19, you -46
+be: then a -8, then all 17, then bad -23, then ed 21, then few 10, then ing -16, then never -19, then noun 18, then number 46, then plural -32, then prep -40, then the 39, then verb 57, then wh 37
+but: not 56
+case: I -44, a 55, behind all -18, behind ing -23, behind mark -47, behind number 21, behind the -28, behind we -39, behind you 48, the -19, you 20
+do: then never 22
+dont: then noun -21, then verb -38, then want 54
+ed: then I -13, then a -14, then it -45, then mark 52, then noun -26, then number -16, then prep 28, then the -40
+ends: open -137
+first: I -33, a -56, all 51, and_ 100, be -10, because -39, ed -13, few -41, if_ 39, ing -25, insist 31, it -73, let 15, may -31, maybe -47, most 13, my -50, never 8, no 10, none -16, number 22, one 14, only 11, past -24, please -10, plural -13, prep 15, remember_ 44, say -45, should -17, they -37, think -28, verb 8, verbs 68, we -14, wh -23, would 39, you -20
+frame: bare 22, doing -16, has done -20, let I -57, let noun -26, let verb 13, may 30, must -24, nothing -23, now -40, order 12, order all 27, order never 97, order not 55, past -86, question -54, question be -23, question do -48, question should -14, question would 60, subjectless be 13, subjectless do -10, subjectless want 27, subjectless would -23, want -58, wh -46, will 32, would -28
+general: - -27
 had: then a -14
-has: I -31, a -31, all 37, and_ -56, bad -47, be 32, because 60, chat -84, day -15, did -17, dont 69, ed 9, few 11, future 37, had -60, his -73, if_ 38, ing 28, insist 27, instead 31, it -30, let 92, mark -52, may -45, maybe -102, most 37, must 57, my -42, need 27, never 44, no 26, none 19, noun 24, now -106, only 42, past -52, please 114, plural 37, prep 41, quoted 34, remember_ 36, say -76, settled 115, should -38, there -71, they -39, think -48, verb 29, verbs 13, want 76, was -88, we 22, wh -101, will 20, would -62, you 28
-have: then a -53, then ed -15, then number -34, then prep 49, then settled 46
-if_: now -19, past -11
-ing: now 53
-it: must -34, past 8, would 23
-last: I 40, all 26, be 30, chat -86, day 22, ed -19, few -37, ing -10, insist 11, instead 45, it -35, most 27, noun -45, now -16, number 26, only 43, please -28, plural 13, quoted -56, there -22, they 36, think -15, verb -14, verbs 45, you -8
-mark: bracket -16, colon 50, comma 71, exclamation -67, question -214
-may: then never 12, then noun -33, then verb 12
-most: now -8
-must: then never 39, then verb -31
-my: now 39, past 10
-name: may 16, past -45
-need: then a 60, then prep 13
+has: I -34, a -33, all 33, and_ -59, bad -47, be 28, because 58, chat -88, day -11, did -18, dont 70, ed 8, future 40, had -59, his -77, if_ 37, ing 22, insist 24, instead 32, it -32, let 85, mark -52, may -41, maybe -112, most 40, must 59, my -42, need 25, never 43, no 31, none 18, noun 24, now -100, only 40, past -53, please 117, plural 35, prep 40, quoted 34, remember_ 33, say -71, settled 116, should -42, sometimes -17, there -75, they -37, think -50, verb 24, verbs 10, want 76, was -85, we 26, wh -104, will 13, would -64, you 35
+have: then a -56, then ed -18, then number -31, then prep 53, then settled 46
+if_: now -22, past -10
+ing: now 42
+it: must -33, now 12, would 23
+last: I 43, all 29, be 30, chat -85, day 24, ed -25, few -34, instead 45, it -32, most 27, noun -45, now -18, number 19, only 44, please -29, plural 19, quoted -57, there -20, they 36, think -15, verb -10, verbs 53, you -9
+mark: bracket -20, colon 56, comma 73, exclamation -65, question -212
+may: then never 12, then noun -36
+must: then be -13, then never 41, then verb -33
+my: now 41, past 9
+name: may 16, now 10, past -45
+need: then a 63
 never: now -13
-no: now 18
-none: may 42
-noun: may -39, now 12, past 29, want -41
+no: now 15
+none: may 43
+noun: may -38, now 13, past 30, want -39
 number: now -10
-of: all 48, if_ -28, ing -40, insist 37, it -35, maybe -48, most -22, name -27, never -21, no 10, none 47, now -8, number -28, one -60, past -24, plural 43, prep -34, say -29, the -18, they -26, think -22, verb 34, verbs 27, we 14, you -21
-one: past -28
-order: I -16, a -47, a noun -25, all -16, if_ 17, it -35, it noun 15, it prep -59, not never 37, not noun 12, not verb 32, noun -29, of keeping 83, of keeping general 38, of keeping particular 44, of once -60, of once general 17, of once particular -82, of other general 45, of other particular -42, plural 17, prep 52, the -77, the bad -11, the ing -19, the noun 25, the plural -23, the verb -21, the verbs 17
-pair: I be -58, I dont -18, I ed -41, I need -27, I never 18, I think -37, I verb -39, I want 53, I will -15, I would 74, a day 30, all verb -16, be a -11, be bad -58, be ed 45, be ing -24, be it -48, be noun -12, be now 60, be number 55, be plural -31, be prep 8, be the -34, be there -20, do I -11, do we -13, do you -36, dont verb 53, have ed -25, have number -17, have was -30, if_ I -33, if_ a 72, if_ all 37, if_ ing 14, if_ noun -17, if_ the -28, if_ we -93, if_ you 100, it all -45, it ed -42, it must -24, it should 22, it was -10, may you -46, most number 43, must be -48, must have 10, must never 46, must verb 14, never prep 60, no noun 50, no plural 9, no verbs 17, noun all -25, noun be 35, noun ed -22, noun must 20, noun prep 8, noun should -25, noun verbs 39, number noun 13, number plural -30, please dont 22, please verb -48, plural be 25, plural ed 13, plural must 26, plural never 9, plural only -15, plural prep 50, plural verb 43, prep all 26, prep day -8, prep now 114, prep number 9, should be -15, they all -26, they never -16, they verb 11, they verbs 9, verb a -33, verb all 37, verb it 53, verb my -15, verb number -27, verb the 31, verbs prep 24, want a -12, want it 12, want noun 36, want the 9, we all -35, we dont 20, we ed 12, we have 21, we may -12, we need -20, we never -41, we verb 62, we will 20, would have -37, would you 38, you be 29, you may -65, you must -9, you never 21, you say 47, you verb 33
-particular: - -47
+of: I 8, a -13, all 40, if_ -27, ing -48, insist 38, it -22, maybe -47, most -22, name -21, never -20, no 9, none 47, number -30, one -58, past -23, plural 50, prep -26, say -28, the -19, thes -34, they -20, think -21, verb 30, verbs 30, we 12, you -16
+one: now 9, past -28
+order: I -16, a -46, a noun -24, all -18, if_ 15, it -33, it noun 15, it prep -59, not never 36, not noun 12, not verb 32, noun -30, of keeping 84, of keeping general 39, of keeping particular 45, of once -58, of once general 18, of once particular -81, of other general 46, of other particular -42, plural 18, prep 52, the -76, the bad -12, the ing -17, the noun 24, the plural -21, the verb -21, the verbs 16
+pair: I be -56, I dont -22, I ed -32, I have -13, I need -36, I never 17, I think -39, I verb -34, I want 50, I will -21, I would 77, a day 28, all verb -21, be bad -59, be ed 53, be ing -28, be insist 9, be it -44, be noun -10, be now 62, be number 39, be plural -30, be prep 15, be the -43, be there -35, do I -10, do we -12, do you -36, dont verb 55, have ed -29, have number -10, have was -29, if_ I -36, if_ a 78, if_ all 36, if_ ing 20, if_ noun -15, if_ the -24, if_ we -92, if_ you 99, it all -55, it be 12, it ed -44, it must -22, it should 26, it verbs -10, it was -12, may you -48, most number 31, must be -52, must have 11, must never 47, must verb 16, never prep 64, no noun 48, no plural 13, no verbs 17, noun all -35, noun be 33, noun ed -21, noun must 16, noun should -23, noun verbs 40, number noun 11, number plural -37, please dont 21, please verb -48, plural be 9, plural ed 17, plural must 17, plural never 9, plural only -15, plural prep 42, plural verb 49, prep all 28, prep day -11, prep now 116, prep number 12, should be -14, the day 9, they all -26, they never -13, they verb 14, they verbs 9, verb a -31, verb all 44, verb it 49, verb my -13, verb number -22, verb plural 9, verb the 32, verbs all 11, verbs prep 25, want a -10, want it 12, want noun 34, want prep 8, we all -35, we dont 16, we ed 16, we have 24, we may -11, we need -27, we never -43, we verb 61, we will 22, would have -36, would you 36, you be 33, you dont 9, you may -70, you must -10, you never 20, you say 47, you verb 38
+particular: - -45
 past: past -17
-plural: may -51, must 22, now 18, past 18
-prep: now 8, past -27
-should: then be -15, then never 20, then verb -10
-the: may 64, must 12, now -25, past -33, should -25, want 21
-thes: now 13
-they: now -39, past 51, want -13
-thing: now 14, now number 20
-topic: I 32, all 33, before 23, it 17, my -55, noun 31, now 29, number -11, plural 26, the -18
-two: choosing 132, for now -107, insisting 70, judging -67, lasting 33, over -108, past -128, thought -93, with us 87
-verb: now 32, then a -17, then mark 14, then noun -38, then prep 31, then the -27
-verbs: now -39, then a -34, then mark 16, then nothing 26, then number -19, then prep 19, then the -25
-want: then a -19, then noun 37, then prep -49
-was: then ed 27, then noun -32, then prep -17
-we: doing 19, need -43, now 72, past -36, will 44, would -38
-will: then verb 39
-words: 1-2 -163, 26- 21, 3-4 -45, 5-8 -18, 9-15 9
+plural: may -52, must 27, now 24, past 17
+prep: now 18, past -28
+should: then be -18, then never 22, then verb -10
+the: may 65, must 12, now -25, past -37, should -25, want 20
+thes: now -12
+they: now -27, past 51, want -15
+thing: now 29, now number 23, now plain 15
+topic: I 33, all 34, before 14, it 28, my -38, noun 23, now 27, number -10, plural 26, the -13
+two: choosing 127, for now -109, insisting 57, judging -66, lasting 30, over -103, past -129, thought -97, with us 104
+verb: now 26, then a -13, then mark 16, then noun -39, then prep 35, then the -26
+verbs: now -38, then a -27, then mark 19, then nothing 27, then number -10, then prep 21
+want: then a -17, then noun 37, then prep -49, then the -14
+was: then ed 28, then noun -32, then prep -16
+we: doing 17, need -49, now 75, past -35, will 45, would -37
+will: then verb 40
+words: 1-2 -161, 16-25 -17, 26- 25, 3-4 -42, 5-8 -12, 9-15 9
 would: then be -16, then never -50, then noun 17, then prep 21, then verb -11, then want 23
-you: may 17, must 26, now -31, past 12
+you: may 15, must 25, now -21, past 13
 """
 """By the first word of a name, the rest of it with its weight."""
 

@@ -139,7 +139,9 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, st
         or (polite is None and is_question(sentence) and not _ORDERS_IN_A_CASE.match(bare))
     ):
         return None
-    if is_errand(bare) or _tells(bare) or _OWN_STEP.match(bare) or _OPEN.search(bare):
+    if is_errand(bare) or _tells(bare) or _OWN_STEP.match(bare) or _OPEN.search(bare) or _RECKONS.search(bare):
+        return None
+    if _OWN_STEP_IN_A_CASE.match(bare) or _JUDGES.search(bare.rstrip(" .!")):
         return None
     if _WANTS_BUILT.match(bare) and not _MORE_THAN_ONCE.search(bare):
         return None
@@ -216,6 +218,22 @@ _OWN_STEP = re.compile(
     r"(?i)^(?:(?:and|but|so|also|now|then|ok(?:ay)?|well),? )*(?:(?:i|we)(?:['’](?:m|re)| am| are) (?:\w+ )?(?:trying|working|struggling|wondering|thinking|considering|torn|feeling|confident|stuck|looking|planning|hoping|worried|getting|having|learning)\b|i(?:['’]ll| will) (?:also )?(?!not\b|never\b|only\b|take\b|go\b|be\b)\w+\b|(?:i|we)(?:['’]d| would)? (?:want|like|love|need|wish) to (?!(?:see|have|get|be|receive|hear|know|approve|review|avoid|keep|stay|stick)\b)|(?:i|we)(?:['’]ve| have) (?:\w+ )?(?!(?:decided|agreed|settled|chosen|got|switched|moved)\b)\w+(?:ed|en|ne|ing)\b)"
 )
 """How somebody tells what he does, did or will do himself."""
+
+_OWN_STEP_IN_A_CASE = re.compile(
+    r"(?i)^(?:(?:and|but|so|also|now|then|well|however),? )?(?:(?:if|once|after|to|for|considering|given) (?:[^,]|,\d){1,120}, )?(?:then )?"
+    r"i(?:['’]ll| will| can| could| may| might| need to| have to| should|(?:['’]d| would) (?:like|love|want) to) (?!not\b|never\b|only\b|be\b|see\b|have\b|get\b|hear\b|know\b|approve\b|review\b|avoid\b|keep\b|stay\b)\w+\b"
+)
+"""The same behind a case or an aim: "If it feels right, I'll leave it", "To get both, I need to multiply"."""
+
+_JUDGES = re.compile(
+    r"(?i)^(?:(?:and|but|so|also|well),? )?i (?:really |do |also |truly )*appreciate (?!it (?:if|when)\b)|^sure,? let['’]?s\b|^(?:please |can you |could you )?help me\b(?!.*\b(?:always|never|every)\b)"
+    r"|^(?:however|but),? (?:this|that|it) (?:doesn|isn|won|can|didn|wasn)['’]?t\b"
+    r"|\bwill (?:really |definitely |certainly |probably |surely )+help(?: \w+){0,2}$|\bmakes? sense(?: too| to me)?$"
+)
+"""How somebody judges what was proposed, thanks for it, or falls in with it."""
+
+_RECKONS = re.compile(r"\d ?[*×÷=] ?\(?\d|\(\d+ ?/ ?\d+\)|\b\d+/\d+\b(?=.*\b\d+/\d+\b)|\b[01]:\d\b|\b\d/\d+\W*$")
+"""How somebody reckons: two fractions, a sign of arithmetic, a fraction at the end."""
 
 
 def _tells(bare: str) -> bool:
