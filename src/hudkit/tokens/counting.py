@@ -263,8 +263,9 @@ class DeferredCounter:
 
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""
-        if self._table is not None:
-            tokens = self._table.count(text)
+        table = self._table  # another thread may take it away
+        if table is not None:
+            tokens = table.count(text)
             if tokens is not None:
                 return tokens
             self._table = None
