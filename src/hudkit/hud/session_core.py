@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import is_
@@ -69,8 +68,6 @@ from hudkit.tokens.counting import TokenCounter
 
 if TYPE_CHECKING:
     from hudkit.transcripts.search import PastSessions
-
-_LOG = logging.getLogger("hudkit.log")
 
 SNAPSHOT_EVERY = 500
 """A snapshot is saved when this many events were folded since the last one: it saves time, nothing else."""
@@ -319,7 +316,9 @@ class SessionCore:
         try:
             self._append(unwritten.drafts, unwritten.seq, unwritten.ahead, sync=False)
         except StoreError as error:
-            _LOG.warning("a call of %s is not recorded: %s", self.id, error)
+            import logging  # with it comes tokenize, for what hardly ever happens
+
+            logging.getLogger("hudkit.log").warning("a call of %s is not recorded: %s", self.id, error)
             return
         if unwritten.notes_change:
             self._remember_block(unwritten.ahead)
