@@ -364,6 +364,10 @@ def test_a_server_with_many_conversations_keeps_only_the_newest_in_memory(
 TURN = (user("a", "Port it"), answer("b", "", ran("c1", "false", "", 1)), answer("c", "I decided to use Redis."))
 
 
+def dated(*entries: HostMessage) -> list[HostMessage]:
+    return [entry._replace(message=replace(entry.message, created=n)) for n, entry in enumerate(entries, 1)]
+
+
 def growing(entry: HostMessage) -> Iterator[HostMessage]:
     """A response as it comes: without its words and its end, then whole."""
     calls = tuple(part for part in entry.message.parts if isinstance(part, ToolPart))
@@ -374,7 +378,7 @@ def growing(entry: HostMessage) -> Iterator[HostMessage]:
 
 @pytest.mark.parametrize("ahead", [(), (1,), (1, 2)], ids=["nothing", "one", "both"])
 def test_a_response_that_was_read_ahead_tells_the_same_once(hud: Hud, ahead: tuple[int, ...]) -> None:
-    entries = [entry._replace(message=replace(entry.message, created=n)) for n, entry in enumerate(TURN, 1)]
+    entries = dated(*TURN)
     session = talk(hud)
     session.prepare_call(asked(entries[0]))
     for number in ahead:
@@ -396,7 +400,7 @@ def test_a_response_that_was_read_ahead_tells_the_same_once(hud: Hud, ahead: tup
 
 
 def test_what_was_read_ahead_is_read_again_where_another_wrote_meanwhile(hud: Hud) -> None:
-    entries = [entry._replace(message=replace(entry.message, created=n)) for n, entry in enumerate(TURN, 1)]
+    entries = dated(*TURN)
     session = talk(hud)
     session.prepare_call(asked(*entries[:2]))
     session.read_ahead(entries[2])
@@ -443,17 +447,21 @@ def test_what_the_log_refuses_behind_a_call_is_told_with_the_next(hud: Hud, monk
 
 
 def test_what_is_made_before_frames_is_looked_for_once_and_anew_where_more_was_said(hud: Hud) -> None:
-    entries = [entry._replace(message=replace(entry.message, created=n)) for n, entry in enumerate(TURN, 1)]
-    session = talk(hud)
+    again = (answer("d", "done"), user("e", "And now?"), answer("f", "done"), user("g", "And now?"))
+    entries = dated(*TURN, *again)
+    session, project = talk(hud), hud.project("/tmp")
     session.prepare_call(asked(*entries[:2]))
-    project = hud.project("/tmp")
     session.read_ahead(entries[2])
     project.call("project.set", {"notes": ["Ask Ada"]})
-    session.prepare_call(asked(*entries))
+    session.prepare_call(asked(*entries[:3]))
     assert session.session.state.project.notes == (), "it was looked for when the response came"
-    session.read_ahead(answer("d", "done"))
-    session.prepare_call(asked(*entries, answer("d", "done"), user("e", "And now?")))
+    session.read_ahead(entries[3])
+    session.prepare_call(asked(*entries[:5]))
     assert session.session.state.project.notes == ("Ask Ada",)
+    session.read_ahead(entries[5])  # tells nothing, and no more does the next prompt
+    project.call("project.set", {"notes": ["Ask Bob"]})
+    session.prepare_call(asked(*entries))
+    assert session.session.state.project.notes == ("Ask Bob",)
 
 
 def test_the_words_of_a_response_are_read_before_its_calls_have_ended(

@@ -523,8 +523,9 @@ class SessionCore:
             # The frame shows the pending events before they are stored: all of it is one commit.
             events = _preview_events(self.id, state.seq, drafts)
             ahead = self._state_ahead(state, drafts, events) if drafts else state
+            # Of the very drafts that were foreseen: without any, time may have passed since.
             foreseen = self._foreseen
-            is_ready = foreseen is not None and foreseen.is_ready and ahead is foreseen.state
+            is_ready = bool(drafts) and foreseen is not None and foreseen.is_ready and ahead is foreseen.state
             if not is_ready and (payloads := self._run_steps(ahead)):
                 prepared = _encoded(self.drafts(payloads, Origin.SYSTEM, ahead.window.calls))
                 drafts, ahead = (*drafts, *prepared), fold(_preview_events(self.id, ahead.seq, prepared), ahead)

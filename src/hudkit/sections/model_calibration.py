@@ -164,7 +164,8 @@ def _is_sound(factors: Vector, doubts: Vector) -> bool:
     """Return whether vectors are of this version's length and of a size that can be calculated with."""
     # They may come from a session that an earlier version recorded.
     fits = len(factors) == PART_COUNT and len(doubts) == PART_COUNT * (PART_COUNT + 1) // 2
-    return fits and all(isfinite(each) and abs(each) < 1e6 for each in (*factors, *doubts))
+    values = (*factors, *doubts)
+    return fits and all(map(isfinite, values)) and min(values) > -1e6 and max(values) < 1e6
 
 
 def inherit_calibration(calibration: ModelCalibration) -> ModelCalibration:
