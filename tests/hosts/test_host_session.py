@@ -486,3 +486,19 @@ def test_the_words_of_a_response_are_read_before_its_calls_have_ended(
     session.read_ahead(whole)
     session.prepare_call(asked(user("a", "Go"), whole))
     assert len(read) == 1 and len(session.session.state.decisions) == 1
+
+
+def test_a_process_that_is_killed_before_a_call_is_recorded_has_lost_nothing_that_was_said(hud: Hud) -> None:
+    entries = dated(*TURN)
+    session = talk(hud)
+    first = session.prepare_call(asked(entries[0], recorded_later=True)).frame
+    session.read_ahead(entries[1])
+    waiting = session.prepare_call(asked(*entries[:2], recorded_later=True)).frame
+    assert first is not None and waiting is not None
+    assert waiting.base == first.base and not any(delta.text for delta in waiting.deltas), "it carries nothing new"
+    resumed = talk(Hud(hud.log))  # another process: it knows nothing but the log
+    assert not resumed.session.state.errors.open
+    after = resumed.prepare_call(asked(*entries)).frame
+    assert after is not None and after.base == first.base, "the prefix is as it was"
+    assert len(resumed.session.state.errors.open) == len(resumed.session.state.decisions) == 1
+    assert list(hud.verify()) == []
