@@ -46,6 +46,18 @@ class ModelServer:
         least = min(known.values())
         return {letter: known.get(letter, least) for letter in letters}
 
+    def chat(self, messages: Sequence[dict[str, Any]], **options: Any) -> tuple[str, dict[str, int]]:
+        """An answer with the sampler of `options`, and the tokens `in`, `cached` (of those) and `out`."""
+        body = {"messages": list(messages), "cache_prompt": True, **options}
+        answer = self._ask("/v1/chat/completions", body)
+        usage = answer["usage"]
+        spent = {
+            "in": int(usage["prompt_tokens"]),
+            "cached": int(usage["prompt_tokens_details"]["cached_tokens"]),
+            "out": int(usage["completion_tokens"]),
+        }
+        return str(answer["choices"][0]["message"]["content"]), spent
+
     def tokens(self, text: str) -> int:
         return len(self._ask("/tokenize", {"content": text})["tokens"])
 

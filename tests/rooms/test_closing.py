@@ -36,8 +36,8 @@ def test_who_is_named_is_told_what_was_said_and_who_it_is(harness: Any, text: st
     said = text.format(name=name, lower=name.lower())
     harness.do(2, say={1: said})
     words = closing(harness, 1)
-    assert words.startswith(f"You are {name}. {harness.agent(1).background}")
-    assert f"In room 1 {other} said" in words and f'"{said}"' in words
+    assert words.startswith(f"In room 1 {other} said") and f'"{said}"' in words
+    assert f"You are {name}. {harness.agent(1).background}" in words.splitlines(), "who answers stands behind it"
     assert json_text.decode(words.splitlines()[-1])["responses"][0]["room_id"] == 1
     assert closing(harness, 3) == "", "it was for somebody else"
 
@@ -60,7 +60,7 @@ def test_the_architect_asks_everybody_and_who_answered_is_left_alone(harness: An
 
 def test_the_form_is_that_of_the_agents_answers(harness: Any) -> None:
     harness.architect.say(1, "What did you see?")
-    form = closing(harness, 1, output_format="toon").partition("own words:\n")[2]
+    form = closing(harness, 1, output_format="toon").partition("for room 1:\n")[2]
     assert toon.decode(form) == {"responses": [{"room_id": 1, "message": "<your words>"}], "actions": []}
 
 

@@ -2,7 +2,8 @@
 
 A HUD is a long document, and small models fill in the form at its end with nothing, although they were asked: of 1.5
 billion parameters, every answer was empty. The same words as a field of the document change nothing; as a sentence
-behind it they do. It is made of the HUD alone, so whoever has the HUD has this, too.
+behind it they do. What was said comes first, then who is to answer: the other way round they answer as an assistant,
+or as the one who asked. It is made of the HUD alone, so whoever has the HUD has this, too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from hudkit.compose import shorten, visible
 from hudkit.compose.formats import json_text, toon
 
-CLOSING_REVISION = 2
+CLOSING_REVISION = 3
 """Of whom they are for and how they read: what a beat's event says of them. What was sent with another revision, or
 before events said it, cannot be made again of the HUD."""
 
@@ -42,14 +43,15 @@ def closing_words(document: Mapping[str, Any], output_format: str = "json") -> s
     ]
     if not waiting:
         return ""
-    who = _line(identity.get("seed") or identity.get("role") or "")
-    lines = [f"You are {_line(name)}. {who}".rstrip()]
+    lines = []
     for id, room, message in sorted(waiting, key=lambda each: each[0])[-_MOST:]:
         sender = people.get(message["sender"], message["sender"])
         lines.append(f'In room {room} {_line(sender)} said (message {id}): "{_line(message["content"])}"')
     rooms = sorted({room for _, room, _ in waiting})
     place = f"room {rooms[0]}" if len(rooms) == 1 else f"rooms {', '.join(map(str, rooms))}"
-    lines.append(f"You have not answered. Write, for {place}, what you say to that, in your own words:")
+    who = _line(identity.get("seed") or identity.get("role") or "")
+    lines.append(f"You are {_line(name)}. {who}".rstrip())
+    lines.append(f"You have not answered. Speak as {_line(name)} would, in your own words, for {place}:")
     return "\n".join([*lines, _form(rooms, output_format)])
 
 
