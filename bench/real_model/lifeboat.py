@@ -1,8 +1,8 @@
-"""The game of the lifeboat: who is asked when, votes, and what follows from them.
+"""The game of the lifeboat: who is asked when, a vote, and what follows from it.
 
 It is a game master, and it tells through the Architect what happens; those lines were written before. Agents are
-asked one after the other: whom somebody spoke to, the longest silent first. Three times everybody votes; what most
-name goes over the side, and shows what it hid. What is left decides how it ends.
+asked one after the other: whom somebody spoke to, the longest silent first. Everybody votes; what most name goes over
+the side, and shows what it hid. What is named least saves them all.
 """
 
 from __future__ import annotations
@@ -35,25 +35,6 @@ _GONE = {
     'The captain sleeps!" and is gone. Vera, what do you say now?',
 }
 """What everybody sees when a thing has gone over the side, and who has to say something to that."""
-_PROVOKED = {
-    "chart": (
-        "Odile laughs at the old sea chart. Vera, what do you tell her?",
-        "Pip says that the captain slept at the wheel. Vera, what do you tell him?",
-    ),
-    "rum": (
-        "Odile says that the boat stinks of rum. Bruno, what do you tell her?",
-        "The barrel clinks, and Vera asks what is in it. Bruno, what do you tell her?",
-    ),
-    "chest": (
-        "Vera kicks the iron chest. Odile, what do you tell her?",
-        "Bruno says that there are no jewels in the chest. Odile, what do you tell him?",
-    ),
-    "parrot": (
-        "The parrot bites Vera in the finger. Pip, what do you tell her?",
-        "Bruno sharpens his knife and looks at the parrot. Pip, what do you tell him?",
-    ),
-}
-"""What happens to the owners of what is left, in the second round and in the third."""
 _SAVED = {
     "chart": "Vera rolls the chart into a torch and lights it with the last dry match. The ship turns. "
     "You are saved!",
@@ -106,6 +87,10 @@ class LifeboatGame:
 
     async def play(self) -> None:
         """Play it to its end."""
+        await self._begin()
+        await self.go_on()
+
+    async def _begin(self) -> None:
         await self._tell(
             VERA,
             "The ship has sunk, and the lifeboat lies too deep. Of four things three must go: chart, rum, chest, "
@@ -114,17 +99,35 @@ class LifeboatGame:
         )
         await self._tell(PIP, "Bruno looks at the parrot and licks his lips. Pip, what do you tell him?", 3)
         await self._tell(PIP, "Pip, you whisper to Bruno. What did the captain do before the ship struck?", 2, SAIL)
-        await self._vote("A wave! The boat fills up.")
-        for number, thing in enumerate(self.left):
-            night = "" if number else "Night, and a shark swims round the boat. "
-            await self._tell(OWNERS[thing], f"{night}{_PROVOKED[thing][0]}", 2)
-        await self._tell(BRUNO, "Bruno, you whisper to Pip. Against whom should he vote, and why?", 2, SAIL)
-        await self._vote("The shark hits the boat, and a plank breaks.")
-        for thing in self.left:
-            await self._tell(OWNERS[thing], _PROVOKED[thing][1], 2)
-        await self._vote("Morning, and the water is at your knees. This is the last vote.")
-        (last,) = self.left
-        await self._tell(0, f"A ship, far away! It does not see you. {_SAVED[last]}", 0)
+
+    async def go_on(self) -> None:
+        """Play from the vote on."""
+        self._architect.say(
+            BOAT,
+            "A wave! The boat fills up. Vote, everybody: what goes over the side? There are: "
+            + ", ".join(f"the {thing}" for thing in self.left)
+            + ".",
+        )
+        self._clock.advance(_READING_SECONDS)
+        await self._vote()
+
+    async def _vote(self) -> None:
+        """Let those vote who have not, and tell what comes of it, to the end."""
+        self.is_voting = True
+        for id in sorted(NAMES.keys() - self._votes.keys(), key=self._asked.__getitem__):
+            await self._ask(id)
+        self.is_voting = False
+        counts = Counter(self._votes.values())
+        most = max(counts.values(), default=0)
+        # Of as many votes the heavier.
+        gone = next(thing for thing in ("chest", "rum", "chart", "parrot") if counts[thing] == most)
+        del self.left[gone]
+        said = ", ".join(f"{count} for the {thing}" for thing, count in counts.most_common())
+        owner = next(id for id, name in NAMES.items() if f"{name}, what do you say now" in _GONE[gone])
+        await self._tell(owner, f"{said}. The {gone} goes over the side! {_GONE[gone]}", 2)
+        # Who made himself fewest enemies saves them all.
+        saviour = min(self.left, key=lambda thing: counts[thing])
+        await self._tell(0, f"The boat floats again. A ship, far away! It does not see you. {_SAVED[saviour]}", 0)
         for id in (PIP, ODILE, BRUNO, VERA):
             end = "you sit on the ship's deck with hot soup. What is your last word to the others?"
             await self._tell(id, f"{NAMES[id]}, {end}", 1)
@@ -138,24 +141,6 @@ class LifeboatGame:
             if number and not waiting:
                 return
             await self._ask(waiting[0] if number else first)
-
-    async def _vote(self, why: str) -> None:
-        things = ", ".join(f"the {thing}" for thing in self.left)
-        self._votes, self.is_voting = {}, True
-        self._architect.say(BOAT, f"{why} Vote, everybody: what goes over the side? There are: {things}.")
-        self._clock.advance(_READING_SECONDS)
-        for id in sorted(NAMES, key=self._asked.__getitem__):
-            await self._ask(id)
-        self.is_voting = False
-        counts = Counter(self._votes.values())
-        most = max(counts.values(), default=0)
-        # Of as many votes the heavier.
-        heavy = ("chest", "rum", "chart", "parrot")
-        gone = next(thing for thing in heavy if thing in self.left and counts[thing] == most)
-        del self.left[gone]
-        said = ", ".join(f"{count} for the {thing}" for thing, count in counts.most_common())
-        owner = next(id for id, name in NAMES.items() if f"{name}, what do you say now" in _GONE[gone])
-        await self._tell(owner, f"{said}. The {gone} goes over the side! {_GONE[gone]}", 3)
 
     def _waiting(self) -> Iterator[int]:
         world = self._runner.world_log.world

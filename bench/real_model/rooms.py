@@ -37,6 +37,8 @@ from hudkit.rooms.world_log import WorldLog
 START = 1_795_716_000_000
 TRIES = 6
 """Answers that are written of one at most."""
+_HOTTER, _PATIENT = 0.15, 1
+"""By how much each further try is hotter, and how many are refused for a weakness that is bearable."""
 _HERE = Path(__file__).parent
 _CONTEXT = 4 * 3072
 """Tokens: each agent has a slot of its own, with what it read before."""
@@ -45,25 +47,20 @@ _ANSWER_SECONDS, _WORDS_A_SECOND = 4.0, 1.2
 _MOST_OLD = 0.3
 """The share of an answer's runs of three words that somebody said before, or that stand in its agent's role."""
 _MOST_WORDS = 26
-_SENTENCES = "^({}), ({}) [A-Za-z0-9 ,'-]{{6,90}}[{}]( [A-Z][A-Za-z0-9 ,'-]{{6,80}}[{}])?$"
-"""What the sampler lets the model say: one or two sentences, to one of the others by name."""
+_CHARS = "[A-Za-z0-9 ,'-]"
+"""Of one or two sentences, to one of the others by name: what the sampler lets the model say."""
 _VOICES = {
-    "Vera": ("throw|give|take|sit|stop|row|shut|hold|get|look|move|listen|never|forget|keep|say|leave|tell", ".!"),
-    "Bruno": ("I am|I will|I want|I smell|I could|I would|I never|I saw|I know|I only|I eat|my rum|the parrot", ".!"),
-    "Odile": (
-        "you are|you have|you smell|you look|you eat|you talk|you want|you will|you cannot|you never|you lie",
-        ".!",
-    ),
-    "Pip": (
-        "why|please|do not|I saw|I will|I am|I know|I love|he is|my parrot|Admiral|you must|did you|you slept",
-        ".!?",
-    ),
+    "Vera": "throw|give|take|sit|stop|row|shut|hold|get|look|move|listen|never|forget|keep|say|leave|tell",
+    "Bruno": "I am|I will|I want|I smell|I could|I would|I never|I saw|I know|I only|I eat|my rum|the parrot|my soup",
+    "Odile": "you are|you have|you smell|you look|you eat|you talk|you want|you will|you cannot|you never|you lie",
+    "Pip": "why|please|do not|I saw|I will|I am|I know|I love|he is|my parrot|Admiral|you must|did you|you slept",
 }
-"""How somebody begins behind the name, and how a sentence ends: the voices, which the model fills."""
+"""How somebody begins behind the name: voices, which the model fills."""
+_ENDS = {"Vera": "[.!]", "Bruno": "[.!]", "Odile": "[.!]", "Pip": "[.!?]"}
 _HARD = 10
 """From this weight of its faults on an answer is not taken at all."""
 _OF_ITSELF = {
-    "Vera": r"the captain|captain vera|captain's",
+    "Vera": r"the captain|captain vera",
     "Bruno": r"the cook|fat cook",
     "Odile": r"countess odile|she is",
     "Pip": r"the cabin boy",
@@ -109,7 +106,8 @@ class _Chosen:
         for number in range(TRIES):
             text, usage = self._server.chat(
                 messages,
-                temperature=prompt.answers.temperature,
+                # What was refused once is written again at the same heat.
+                temperature=(prompt.answers.temperature or 0.0) + _HOTTER * number,
                 top_p=0.95,
                 min_p=0.03,
                 seed=self._seed * 10_000 + prompt.number * 100 + prompt.agent * 10 + number,
@@ -124,7 +122,7 @@ class _Chosen:
             with self._tries.open("a") as file:
                 file.write(f"{json.dumps(written)}\n")
             best = min(best, (sum(weight for weight, _ in faults), text), key=itemgetter(0))
-            if not faults:
+            if not faults or (number >= _PATIENT and best[0] < _HARD):
                 break
         weight, text = best
         self.counts["answers"] += 1
@@ -141,18 +139,31 @@ class _Chosen:
 
     def _form(self, prompt: BeatPrompt, end: str) -> dict[str, Any]:
         """Return the form of an answer, which the sampler keeps to."""
-        rooms = [int(number) for number in re.findall(r"^In room (\d+) ", end, re.MULTILINE)]
-        opening, ends = _VOICES[NAMES[prompt.agent]]
-        pattern = _SENTENCES.format("|".join(self._spoken_to(prompt, rooms[-1])), opening, ends, ends)
-        said = _object_of({"room_id": {"const": rooms[-1]}, "message": {"type": "string", "pattern": pattern}})
-        properties: dict[str, Any] = {}
-        if self._is_vote():
-            assert self.game is not None
-            vote = {"type": {"const": "vote"}, "thing": {"enum": self.game.choices(prompt.agent)}}
-            # First: what is said then fits to it.
-            properties["actions"] = _list_of_one(_object_of(vote))
-        properties["responses"] = _list_of_one(said)
-        return {"type": "json_schema", "json_schema": {"name": "answer", "schema": _object_of(properties)}}
+        room = int(re.findall(r"^In room (\d+) ", end, re.MULTILINE)[-1])
+        names, openings = "|".join(self._spoken_to(prompt, room)), "|".join(self._openings(prompt))
+        ends = _ENDS[NAMES[prompt.agent]]
+        if self.game is None or not self.game.is_voting:
+            form = _answer_of(
+                room, f"^({names}), ({openings}) {_CHARS}{{6,90}}{ends}( [A-Z]{_CHARS}{{6,80}}{ends})?$"
+            )
+        else:
+            # The vote stands first, and what is said names the thing.
+            votes = []
+            for thing in self.game.choices(prompt.agent):
+                things = "|".join(words_for(thing))
+                words = f"^({names}), ({openings}) {_CHARS}{{0,50}} ({things})( {_CHARS}{{1,50}})?{ends}$"
+                vote = {"type": {"const": "vote"}, "thing": {"const": thing}}
+                votes.append(_answer_of(room, words, actions=_list_of_one(_object_of(vote))))
+            form = {"anyOf": votes}
+        return {"type": "json_schema", "json_schema": {"name": "answer", "schema": form}}
+
+    def _openings(self, prompt: BeatPrompt) -> list[str]:
+        """Return with what an agent may begin: not as it began before, as long as there is something else."""
+        every = _VOICES[NAMES[prompt.agent]].split("|")
+        world = self._world_log.world
+        own = [message.content for message in world.messages.values() if message.sender == prompt.agent]
+        used = {opening for content in own for opening in every if f", {opening} " in content}
+        return [opening for opening in every if opening not in used] or every
 
     def _spoken_to(self, prompt: BeatPrompt, room: int) -> list[str]:
         """Return whom an agent may speak to: whom the Architect names to it, else not twice the same."""
@@ -221,6 +232,11 @@ def _object_of(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
+def _answer_of(room: int, pattern: str, **before: Any) -> dict[str, Any]:
+    said = {"room_id": {"const": room}, "message": {"type": "string", "pattern": pattern}}
+    return _object_of({**before, "responses": _list_of_one(_object_of(said))})
+
+
 def _list_of_one(item: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "minItems": 1, "maxItems": 1, "items": item}
 
@@ -247,7 +263,7 @@ def main(output: Path, seed: int) -> None:
         player.game = game = LifeboatGame(runner, clock)
         about = (
             f"Played by {LARGE.name}, a small model on one core, on {datetime.now(UTC):%-d %B %Y}: "
-            f"best of {TRIES} answers, seed {seed}. "
+            f"best of at most {TRIES} answers, seed {seed}. "
             "What The Architect tells was written before, and follows the votes."
         )
 

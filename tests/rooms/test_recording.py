@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from page_process import Served, Visitor, words_of
@@ -13,12 +16,37 @@ from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.page.page_context import PageContext
 from hudkit.rooms.players import IMPROVISER_MODEL, PlayerRegistry, ScriptedPlayer, open_players
-from hudkit.rooms.recording import Recording, RecordingPlayer, found_recorded_world, parse_recording, write_recording
+from hudkit.rooms.recording import (
+    Recording,
+    RecordingPlayer,
+    found_recorded_world,
+    parse_recording,
+    recording_that_ships,
+    write_recording,
+)
+from hudkit.rooms.reply_parser import is_silence
 from hudkit.rooms.scheduler import SimulatedClock, WorldRunner
+from hudkit.rooms.world_file import read_world_file
 from hudkit.rooms.world_log import WorldLog
+from hudkit.rooms.world_replay import replay_log
 
 pytestmark = pytest.mark.slow
+Run: TypeAlias = Callable[..., tuple[int, str, str]]
 START = 1_795_000_000_000
+FOUNDING = Path(__file__).parents[2] / "bench" / "real_model" / "lifeboat.toml"
+
+
+@pytest.fixture
+def rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`rooms("show", ...)` in an empty data directory gives the exit code, the output and the error output."""
+    monkeypatch.setenv("HUDKIT_DATA", str(tmp_path / "data"))
+
+    def run(*argv: object) -> tuple[int, str, str]:
+        code = main(["rooms", *map(str, argv)])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -114,15 +142,7 @@ def test_the_page_says_that_it_is_one_and_how_far(recording: Recording, tmp_path
         served.close()
 
 
-def test_a_recording_is_written_and_shown_from_the_shell(
-    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def rooms(*argv: object) -> tuple[int, str, str]:
-        code = main(["rooms", *map(str, argv)])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    monkeypatch.setenv("HUDKIT_DATA", str(tmp_path / "data"))
+def test_a_recording_is_written_and_shown_from_the_shell(recording: Recording, tmp_path: Path, rooms: Run) -> None:
     file = tmp_path / "quay.recording"
     world_log, player, _ = opened(recording, tmp_path)
     asyncio.run(player.run())
@@ -139,3 +159,61 @@ def test_a_recording_is_written_and_shown_from_the_shell(
     code, _, err = rooms("new", "other", "--recording", tmp_path / "no.recording")
     assert code == 2 and "is not a recording" in err
     assert rooms("new", "other", "--recording", file, "--model", "openai:gpt-5")[0] == 2
+
+
+# -- the recorded run that ships -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lifeboat() -> Recording:
+    return parse_recording(recording_that_ships())
+
+
+def test_the_run_that_ships_is_shown_as_it_was_recorded(lifeboat: Recording, tmp_path: Path) -> None:
+    world_log, player, _ = opened(lifeboat, tmp_path)
+    asyncio.run(player.run())
+    entries = [(entry.id, entry.timestamp, event) for entry, event in world_log.events()]
+    assert entries == [(draft.id, draft.timestamp, draft.payload) for draft in lifeboat.drafts]
+    report = replay_log(world_log)
+    assert report.state and report.beats == world_log.world.beats, "its log is sound, whatever later HUDs look like"
+
+
+def test_the_run_that_ships_is_of_the_founding_that_is_said(lifeboat: Recording) -> None:
+    made = [draft.payload for draft in lifeboat.drafts if isinstance(draft.payload, e.AgentCreated)]
+    founding = read_world_file(FOUNDING)
+    assert [(agent.name, agent.background) for agent in made] == [
+        (agent.name, agent.background) for agent in founding.agents
+    ]
+    assert {agent.model for agent in made} == {founding.model} and "Qwen" in lifeboat.about
+
+
+def test_in_the_run_that_ships_nobody_repeats_a_line_all_vote_and_it_ends(lifeboat: Recording) -> None:
+    events = [draft.payload for draft in lifeboat.drafts]
+    replies = [event for event in events if isinstance(event, e.ReplyReceived)]
+    said = [event.content for event in events if isinstance(event, e.MessagePosted) and event.sender > 0]
+    assert not any(event.error for event in replies)
+    assert sum(is_silence(event.text) for event in replies) <= len(replies) / 10
+    assert len(set(said)) == len(said) >= 12
+    votes = [event for event in events if isinstance(event, e.ActionApplied) and event.action["type"] == "vote"]
+    assert {event.agent for event in votes} == {1, 2, 3, 4}
+    told = [event.content for event in events if isinstance(event, e.MessagePosted) and event.sender == 0]
+    assert any("goes over the side!" in content for content in told)
+    assert any("You are saved!" in content for content in told)
+
+
+def test_who_has_no_world_yet_is_shown_the_run_that_ships(rooms: Run, lifeboat: Recording) -> None:
+    code, out, err = rooms("run", "--for", "2h", "--fast")
+    assert code == 0 and "a new world, lifeboat" in err and f"recorded. {lifeboat.about}" in err
+    assert "You are saved!" in out
+    shown = rooms("show")[1]
+    assert f"recorded: {lifeboat.about}" in shown
+    assert json.loads(rooms("show", "--json")[1])["recorded"] == lifeboat.about
+    assert rooms("say", "Vera", "Who are you?")[0] == 0
+    assert "recorded:" not in rooms("show")[1] and not json.loads(rooms("show", "--json")[1])["recorded"]
+    assert rooms("new", "again", "--recording", "lifeboat")[0] == 0
+    assert rooms("new", "again", "--recording", "liveboat")[0] == 2
+
+
+def test_who_names_a_model_gets_the_island(rooms: Run) -> None:
+    code, _, err = rooms("run", "--beats", "3", "--fast", "--model", "improviser")
+    assert code == 0 and "a new world, island" in err and "improviser (rules and chance" in err

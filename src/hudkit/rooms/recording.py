@@ -12,6 +12,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import msgspec
 
 from hudkit.errors import ConfigError, OperationError
 from hudkit.log import Event, EventDraft, Origin
+from hudkit.rooms import FIRST_RECORDING
 from hudkit.rooms import world_events as ev
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.players import IMPROVISER_MODEL
@@ -81,6 +83,11 @@ def read_recording(path: Path) -> Recording:
         raise ConfigError(f"{path} is not a recording: {error}", hint=hint) from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}", hint="Name a recording") from None
+
+
+def recording_that_ships() -> bytes:
+    """Return the file of the run that comes with hudkit, which a small model played."""
+    return (files("hudkit.rooms") / "world_files" / f"{FIRST_RECORDING}.recording").read_bytes()
 
 
 def parse_recording(content: bytes) -> Recording:

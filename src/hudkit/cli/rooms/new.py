@@ -19,11 +19,18 @@ from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.log.stores.sqlite_files import DATABASE_SUFFIXES, companion_path
 from hudkit.paths import is_server_url, shown_place
-from hudkit.rooms import FIRST_WORLD
+from hudkit.rooms import FIRST_RECORDING, FIRST_WORLD
 from hudkit.rooms.cost_forecast import check_players
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, open_players
 from hudkit.rooms.prompts import load_prompts, write_prompts
-from hudkit.rooms.recording import found_recorded_world, read_recording, recording_file
+from hudkit.rooms.recording import (
+    Recording,
+    found_recorded_world,
+    parse_recording,
+    read_recording,
+    recording_file,
+    recording_that_ships,
+)
 from hudkit.rooms.world_file import WorldFile, island_world, populate_world, read_world_file
 from hudkit.rooms.world_log import WorldLog
 
@@ -62,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _new_from_recording(args: argparse.Namespace) -> int:
     """Make a world that shows a recorded run; the recording lies beside it."""
-    recording = read_recording(args.recording)
+    content, recording = _read_content(args.recording)
     path = args.db or path_of(args.name or recording.name)
     beside = recording_file(path)
     if (
@@ -74,11 +81,26 @@ def _new_from_recording(args: argparse.Namespace) -> int:
         or args.seed is not None
     ):
         raise ConfigError("a recording is shown as it was, in a file", hint="Only a name can be given beside it")
-    check_free(path)
-    with removed_unless_finished(path), found_recorded_world(recording, path) as world_log:
-        beside.write_bytes(args.recording.read_bytes())
+    with create_recorded_world(path, content, recording) as world_log:
         print_created(world_log, path, as_facts=args.json)
     return 0
+
+
+def _read_content(file: Path) -> tuple[bytes, Recording]:
+    """Return a recording's bytes, and what is in them; the name of the one that ships is enough for that one."""
+    if str(file) == FIRST_RECORDING and not file.exists():
+        content = recording_that_ships()
+        return content, parse_recording(content)
+    return file.read_bytes() if file.is_file() else b"", read_recording(file)
+
+
+def create_recorded_world(path: Path, content: bytes, recording: Recording) -> WorldLog:
+    """Make a world that shows a recording, whose file is put beside it, and return its log."""
+    check_free(path)
+    with removed_unless_finished(path):
+        world_log = found_recorded_world(recording, path)
+        path.with_suffix(".recording").write_bytes(content)
+    return world_log
 
 
 def create_world(

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hudkit.cli.common import SCHEMA, as_json, progress_bar, user_settings
-from hudkit.cli.rooms.new import check_model, create_world
+from hudkit.cli.rooms.new import check_model, create_recorded_world, create_world
 from hudkit.cli.rooms.worlds import known, open_world, path_of, picked, plural, time_of
 from hudkit.cli.styles import WORLD_STYLES, print_lines
 from hudkit.compose import visible
 from hudkit.errors import ConfigError
 from hudkit.models import RequestSettings
 from hudkit.paths import is_server_url, shown_place
-from hudkit.rooms import FIRST_WORLD
+from hudkit.rooms import FIRST_RECORDING, FIRST_WORLD
 from hudkit.rooms import world_events as e
 from hudkit.rooms.architect import Architect
 from hudkit.rooms.cost_forecast import check_player, check_players, forecast_cost, forecast_text
@@ -30,7 +30,7 @@ from hudkit.rooms.experiments.script_file import script_players
 from hudkit.rooms.hud import CachedRenderer
 from hudkit.rooms.hud.format_savings import measure_savings
 from hudkit.rooms.players import IMPROVISER_LABEL, IMPROVISER_MODEL, PlayerRegistry, open_players
-from hudkit.rooms.recording import RecordingPlayer, recording_beside
+from hudkit.rooms.recording import RecordingPlayer, parse_recording, recording_beside, recording_that_ships
 from hudkit.rooms.scheduler import (
     ANY_MODEL,
     Clock,
@@ -81,15 +81,14 @@ def run(args: argparse.Namespace) -> int:
 def open_played_world(args: argparse.Namespace) -> WorldLog:
     """Open the world that is to be played and return its log. Raises `ConfigError`.
 
-    Where there is no world at all, the one that comes with hudkit is made.
+    Where there is no world at all, one that comes with hudkit is made: the recorded one, or, where somebody is named
+    who plays, the island.
     """
     if args.model is not None:
         # Before any agent has it: a world must not be left with a model that cannot play.
         check_player(check_model(args.model), open_players())
     if args.world is None and not known():
-        path = path_of(FIRST_WORLD)
-        print(f"hudkit rooms: a new world, {FIRST_WORLD}, in {path}", file=sys.stderr)
-        world_log = create_world(path, island_world(), model=args.model)
+        world_log = _first_world(args)
     else:
         world_log = _open_or_found(picked(args.world), args.model)
     architect = Architect(world_log, lambda: time_of(world_log.world))
@@ -100,6 +99,18 @@ def open_played_world(args: argparse.Namespace) -> WorldLog:
     if args.resume:
         architect.resume()
     return world_log
+
+
+def _first_world(args: argparse.Namespace) -> WorldLog:
+    """Make the first world of somebody who has none, and return its log."""
+    is_played = args.model is not None or getattr(args, "script", None) is not None
+    path = path_of(FIRST_WORLD if is_played else FIRST_RECORDING)
+    assert isinstance(path, Path)
+    print(f"hudkit rooms: a new world, {path.stem}, in {path}", file=sys.stderr)
+    if is_played:
+        return create_world(path, island_world(), model=args.model)
+    content = recording_that_ships()
+    return create_recorded_world(path, content, parse_recording(content))
 
 
 def check_is_whole(world: World) -> None:

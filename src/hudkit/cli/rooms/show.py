@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -26,6 +27,7 @@ from hudkit.paths import shown_place
 from hudkit.rooms.actions.agent_actions import knowledge_tokens
 from hudkit.rooms.hud import CachedRenderer, as_markdown, build_agent_hud
 from hudkit.rooms.partitions.split_world import partition_session
+from hudkit.rooms.recording import recording_beside
 from hudkit.rooms.world import SILENT_BEATS, AgentState, World
 from hudkit.rooms.world_log import WorldLog
 
@@ -56,10 +58,17 @@ def run(args: argparse.Namespace) -> int:
             else:
                 _hud(world, agent, now, args)
         elif args.json:
-            print(as_json({"schema": SCHEMA, "file": shown_place(path), "now": now, **_facts(world)}))
+            facts = {"file": shown_place(path), "now": now, "recorded": _who_was_recorded(path, world_log)}
+            print(as_json({"schema": SCHEMA, **facts, **_facts(world)}))
         else:
-            _print_world(world, shown_place(path), now)
+            _print_world(world, shown_place(path), now, _who_was_recorded(path, world_log))
     return 1 if any(seq <= world.seq for seq in world_log.damaged) else 0
+
+
+def _who_was_recorded(path: Path | str, world_log: WorldLog) -> str:
+    """Return who played a world that shows a recording; `""` for any other."""
+    recording = recording_beside(path)
+    return "" if recording is None or recording.position(world_log) is None else recording.about
 
 
 def _hud(world: World, agent: AgentState, now: int, args: argparse.Namespace) -> None:
@@ -90,9 +99,9 @@ def _facts(world: World) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in left} | {"said": len(world.messages)}
 
 
-def _print_world(world: World, file: str, now: int) -> None:
+def _print_world(world: World, file: str, now: int, recorded: str) -> None:
     """Print a world in short; the table of its agents is as wide as the terminal."""
-    print_lines(map(visible, _head(world, file, now)), WORLD_STYLES)
+    print_lines(map(visible, _head(world, file, now, recorded)), WORLD_STYLES)
     rows = [_row(world, agent, now) for agent in world.agents.values()]
     if on_terminal():
         print_table(_COLUMNS, rows, _WIDE, ("cyan", "bold"))
@@ -106,7 +115,7 @@ _WIDE = _COLUMNS.index("model")
 """The column that is cut where the terminal is narrow."""
 
 
-def _head(world: World, file: str, now: int) -> Iterator[str]:
+def _head(world: World, file: str, now: int, recorded: str) -> Iterator[str]:
     state = f"paused: {world.paused}" if world.paused is not None else f"open, time x {world.speed:g}"
     yield f"{world.name}: {state}; {_time(now)}"
     messages = [message for message in world.messages.values() if message.kind == "text"]
@@ -115,6 +124,8 @@ def _head(world: World, file: str, now: int) -> Iterator[str]:
     counts = ((world.seq, "event"), (world.beats, "beat"), (len(messages), "message"), (words, "word"))
     yield ", ".join(plural(*count) for count in counts) + spent
     yield file
+    if recorded:
+        yield f"recorded: {recorded}"
     yield ""
 
 
