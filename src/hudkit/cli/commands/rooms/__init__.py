@@ -10,8 +10,8 @@ from hudkit.cli.parsing import CliCommand
 
 _DETAILS = """\
 A world is one file. `NAME` is `NAME.db` in `worlds` in the user's data directory; a name with a `/` in it, or one
-that ends with `.db`, is a path. Without `--world`, the world that changed last is meant; `serve` and `run` create the
-one that comes with hudkit where there is none. With `--db`, it is in a database. See [rooms.md](rooms.md)."""
+that ends with `.db`, is a path. Without `--world`, the world that changed last is meant; where there is none, `serve`
+and `run` show the recorded one that comes with hudkit. With `--db`, it is in a database. See [rooms.md](rooms.md)."""
 
 OPERATIONS: Mapping[str, str] = {
     "new": "create a world: the one that comes with hudkit, or one from a TOML file",

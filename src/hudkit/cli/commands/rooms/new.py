@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hudkit.cli.options import WORLD_ON_SERVER, at_least_one, file_argument, server_url
 from hudkit.cli.parsing import CliCommand
-from hudkit.rooms import FIRST_WORLD, IMPROVISER_LABEL, MAX_SEED
+from hudkit.rooms import FIRST_RECORDING, FIRST_WORLD, IMPROVISER_LABEL, MAX_SEED
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="with --db: so many parts that workers play side by side (default: the world is whole)",
     )
     file_argument(parser, "--file", "a TOML file that says who is there (default: the world that comes with hudkit)")
-    file_argument(parser, "--recording", "a recorded run to be shown instead (of `rooms export --format recording`)")
+    file_argument(
+        parser,
+        "--recording",
+        f"a recorded run to be shown instead (of `rooms export --format recording`; {FIRST_RECORDING}: it ships)",
+    )
     parser.add_argument(
         "--prompts", type=Path, metavar="DIR", help="a folder of prompts to use instead of hudkit's own"
     )
