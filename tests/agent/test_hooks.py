@@ -576,7 +576,8 @@ async def test_a_request_that_no_plugin_changes_is_hardly_looked_at() -> None:
     entered: list[int] = []
 
     def count(frame: Any, event: str, argument: Any) -> None:
-        entered[-1] += event == "call"
+        # What the event loop does meanwhile goes by the machine.
+        entered[-1] += event == "call" and "hudkit" in frame.f_code.co_filename
 
     try:
         for _ in range(3):
@@ -587,7 +588,7 @@ async def test_a_request_that_no_plugin_changes_is_hardly_looked_at() -> None:
     finally:
         sys.setprofile(None)
         hooks.close()
-    assert entered[-1] <= 110, entered
+    assert entered[-1] <= 80, entered
 
 
 @pytest.mark.anyio
