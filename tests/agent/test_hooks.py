@@ -607,3 +607,34 @@ async def test_a_message_that_a_plugin_changes_as_in_the_request_before_is_not_c
     assert [result.messages[1].parts[0].text for result in results] == ["b!", "b!", "b?"]
     first, second, third = (result.messages[1] for result in results)
     assert first is second and second is not third
+
+
+@pytest.mark.anyio
+async def test_what_a_plugin_asks_of_the_session_is_done_before_its_hook_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where its thread is so quick that the hook is over before the session's thread looks."""
+    hooks, own = Hooks(), asyncio.get_running_loop()
+    asked: list[str] = []
+    hooks.add("asks", {"chat_params": lambda _given, _output: own.call_soon_threadsafe(asked.append, "compact")})
+    session, posted = threading.get_ident(), threading.Semaphore(0)
+    real = asyncio.BaseEventLoop.call_soon_threadsafe
+
+    def call(loop: Any, *arguments: Any, **more: Any) -> Any:
+        handle = real(loop, *arguments, **more)
+        if threading.get_ident() != session:
+            posted.release()
+        else:
+            # What the hook asks, and its end.
+            assert posted.acquire(timeout=60) and posted.acquire(timeout=60)
+        return handle
+
+    try:
+        await hooks.run("chat_params", CHAT, h.Params())
+        asked.clear()
+        monkeypatch.setattr(asyncio.BaseEventLoop, "call_soon_threadsafe", call)
+        await hooks.run("chat_params", CHAT, h.Params())
+        assert asked == ["compact"]
+    finally:
+        monkeypatch.undo()
+        hooks.close()

@@ -357,15 +357,23 @@ class _PluginThread:
         own = asyncio.get_running_loop()
         waiter: asyncio.Future[None] = own.create_future()
 
+        is_over = False
+
         def wake() -> None:
             if not waiter.done():
                 waiter.set_result(None)
 
+        def end() -> None:
+            nonlocal is_over
+            is_over = True
+            wake()
+
         # by hand: futures chained from loop to loop, and a task for what awaits nothing, cost more than a hook
-        visit = _Visit(calls, partial(own.call_soon_threadsafe, wake))
+        visit = _Visit(calls, partial(own.call_soon_threadsafe, end))
         loop.call_soon_threadsafe(visit.start)
         try:
-            while not visit.ended:
+            # not `visit.ended`: what the calls asked of this loop stands before their end in its queue
+            while not is_over:
                 index, began = visit.current
                 left = began + calls[index].seconds - monotonic()
                 if left <= 0 and len(visit.answers) == index:
