@@ -20,7 +20,7 @@ import pytest
 
 from hudkit.agent.records import StoredMessage, find_faults
 from hudkit.agent.session_store import SessionStore
-from waiting import PATIENCE
+from waiting import PATIENCE, until
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -68,11 +68,18 @@ class Desk:
         return child.returncode, out, err
 
     def messages(self) -> tuple[StoredMessage, ...]:
-        """The messages of the newest session, which must be a valid transcript."""
-        with SessionStore.open(self.data / "sessions.db", read_only=True) as store:
-            newest = [one for one in store.sessions() if not one.parent_id][-1]
-            found = store.messages(newest.id)
-        assert find_faults(found) == ()
+        """The messages of the newest session, which must be a valid transcript as soon as its last answer is stored:
+        it is on the screen before."""
+        found: tuple[StoredMessage, ...] = ()
+
+        def is_valid() -> bool:
+            nonlocal found
+            with SessionStore.open(self.data / "sessions.db", read_only=True) as store:
+                newest = [one for one in store.sessions() if not one.parent_id][-1]
+                found = tuple(store.messages(newest.id))
+            return find_faults(found) == ()
+
+        until(is_valid, "the transcript is not valid")
         return found
 
 
