@@ -200,6 +200,9 @@ def test_who_learns_thinks_aloud_or_thanks_states_no_rule(message: str) -> None:
         "If a test fails, we must never push.",
         "I'd appreciate it if you never used emojis.",
         "Help me always in German.",
+        "The office is closed from 12/24 to 1/2.",
+        "Freeze runs 6/1 to 6/9, every year.",
+        "The review with Anna is 4/9.",
     ],
 )
 def test_what_begins_so_and_is_a_rule_is_heard(message: str) -> None:

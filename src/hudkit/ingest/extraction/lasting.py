@@ -230,10 +230,12 @@ _JUDGES = re.compile(
     r"|^(?:however|but),? (?:this|that|it) (?:doesn|isn|won|can|didn|wasn)['’]?t\b"
     r"|\bwill (?:really |definitely |certainly |probably |surely )+help(?: \w+){0,2}$|\bmakes? sense(?: too| to me)?$"
 )
-"""How somebody judges what was proposed, thanks for it, or falls in with it."""
+"""How somebody judges what was proposed, thanks for it, falls in with it, asks for help with it, or says that it fails."""
 
-_RECKONS = re.compile(r"\d ?[*×÷=] ?\(?\d|\(\d+ ?/ ?\d+\)|\b\d+/\d+\b(?=.*\b\d+/\d+\b)|\b[01]:\d\b|\b\d/\d+\W*$")
-"""How somebody reckons: two fractions, a sign of arithmetic, a fraction at the end."""
+_RECKONS = re.compile(
+    r"(?i)\d ?[*×÷=] ?\(?\d|\(\d+ ?/ ?\d+\)|\b(?:probabilit|chances?\b|odds\b|outcomes?\b|fractions?\b|multipl|divid)(?=.*\b\d+[/:]\d+\b)|\b\d:\d or \d/\d\b"
+)
+"""How somebody reckons: a sign of arithmetic, a fraction beside a word of probability. A fraction alone may be a date."""
 
 
 def _tells(bare: str) -> bool:
