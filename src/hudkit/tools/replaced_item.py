@@ -14,7 +14,7 @@ from hudkit.errors import OperationError
 from hudkit.sections.errors import RecordedError
 from hudkit.sections.items import SectionItem
 from hudkit.sections.state import HudState
-from hudkit.tools.answer_text import id_text, quote
+from hudkit.tools.answer_text import quote
 from hudkit.tools.resolve_item import content_words, count_shared, ids_in, shares_word
 
 I = TypeVar("I", bound=SectionItem)  # noqa: E741
@@ -205,20 +205,13 @@ def refuse_copy(state: HudState, group: str, text: str) -> None:
     for other, items in live.items():
         if other in (group, "notes") or (group, other) in _MAY_BECOME:
             continue
-        twin = same_item(items, text)
-        if twin is not None:
+        if same_item(items, text) is not None:
             raise OperationError(
-                f"this is one of the {other} already: {id_text(twin.id)}",
-                hint=_WHEN_OVER.get(other, "In other words it may be something else, too."),
+                f"this is one of the {other} already",
+                hint="In other words it may be something else, too.",
                 instead=(f"{other}.list", {}),
             )
 
-
-_WHEN_OVER = {
-    "errors": "errors.resolve says that it is over.",
-    "steps": "steps.complete says that it is done.",
-    "blockers": "blockers.remove says that it is gone.",
-}
 
 _MIN_SENTENCE = 6
 """Words of a text that nobody repeats for something else by chance."""
