@@ -70,7 +70,7 @@ def test_the_world_on_the_page_is_made_and_played(
     monkeypatch.chdir(tmp_path)
     toml = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[0]
     Path("harbour.toml").write_text(toml.replace('model = "openai:gpt-5-mini"\n', ""))
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    code = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[0]
     exec(compile(code, "rooms.md", "exec"), {"__name__": "__main__"})
     told = capsys.readouterr().out
     assert "The lamp of the pier is missing" in told and re.search(r"\] #\d+ Clerk \(2\)", told)
