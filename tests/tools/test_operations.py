@@ -46,7 +46,9 @@ def test_notes():
     assert did(s, "notes.update", id="n1", content="c").text == "Updated note n1."
     assert did(s, "notes.update", id="n1", content="c").text == "Note n1 says so already."
     assert did(s, "notes.list").text == "Notes (2)\n- n1: c\n- n2: b"
-    assert did(s, "notes.update", id="c", content="b").text == "Already there: note n2; removed n1."
+    with pytest.raises(OperationError, match="note n2 says this already"):
+        did(s, "notes.update", id="c", content="b")
+    assert did(s, "notes.remove", id="c").text == 'Removed note n1: "c".'
     assert did(s, "notes.remove", id="b").text == 'Removed note n2: "b".'
     assert did(s, "notes.list").text == "Notes: none"
     assert types(s) == ["note.add", "note.add", "note.update", "note.remove", "note.remove"]
@@ -85,7 +87,9 @@ def test_steps():
     assert did(s, "steps.list").text == "Steps (3)\n- s3: Test\n- s2: Write\n- s1 (done): Plan"
     assert did(s, "steps.list", limit=1).text == "Steps (3)\n- s3: Test\n- +2 more: skip 1"
     assert did(s, "steps.update", id="2", description="Write it").text == "Updated step s2."
-    assert did(s, "steps.update", id="s3", description="Write it").text == "Already there: step s2; removed s3."
+    with pytest.raises(OperationError, match="step s2 says this already"):
+        did(s, "steps.update", id="s3", description="Write it")
+    did(s, "steps.remove", id="s3")
     assert did(s, "steps.update", id="s2", description="Plan").text == "Updated step s2."
     assert [(step.id, step.description, step.completed) for step in s.state.steps] == [("s2", "Plan", False)]
     assert did(s, "steps.complete", id="s2").text == "Completed step s2. No step is open."

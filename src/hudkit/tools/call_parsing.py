@@ -26,9 +26,10 @@ def parse_call(arguments: object) -> tuple[str, Mapping[str, Any]]:
     Raises `OperationError`, whose `about` is the operation that was named.
 
     Understood: `{"operation": NAME, "text": …}`, 001's `{"tool": NAME, "args": {…}}`, both at once where no argument
-    has two values, all of it or the arguments as JSON text, and one text or a list in place of the arguments.
+    has two values, all of it or the arguments as JSON text, one text or a list in place of the arguments, and values
+    that a model has written into a schema of its arguments.
     """
-    sent = _object(arguments, "the call", "")
+    sent = _without_schema(_object(arguments, "the call", ""))
     name, beside = _selected(sent)
     container = next((key for key in _CONTAINERS if key in beside and not _is_own(name, key)), "")
     if not container:
@@ -95,7 +96,31 @@ def _arguments(value: object, container: str, name: str) -> Mapping[str, Any]:
         value = _loaded(value, f'"{container}"', name)
     if isinstance(value, list | tuple):
         return {"texts": list(value)}
-    return _object(value, f'"{container}"', name)
+    return _without_schema(_object(value, f'"{container}"', name))
+
+
+def _without_schema(sent: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values of a call that a small model wrote as the schema of one:
+    `{"type": "object", "properties": {"item": {"enum": ["s1"]}}}`."""
+    properties = sent.get("properties")
+    if not isinstance(properties, Mapping) or sent.get("type", "object") != "object":
+        return sent
+    beside = {key: value for key, value in sent.items() if key not in _OF_A_SCHEMA}
+    values = {key: _value(node) for key, node in {**properties, **beside}.items()}
+    return {str(key): value for key, value in values.items() if value is not None}
+
+
+_OF_A_SCHEMA = ("type", "properties", "required", "additionalProperties")
+
+
+def _value(node: object) -> object:
+    """What a property says; `None` where it only tells what kind of value belongs there."""
+    if not isinstance(node, Mapping):
+        return node
+    choices = node.get("enum")
+    if isinstance(choices, list) and len(choices) == 1:
+        return choices[0]
+    return next((node[key] for key in ("const", "value", "default") if key in node), None)
 
 
 def _object(value: object, what: str, name: str) -> Mapping[str, Any]:

@@ -139,6 +139,13 @@ def _record(session: SessionCore, args: _NewDecision, origin: Origin) -> Operati
     return _record_one(session, args.summary, args, origin)
 
 
+def record_decision(
+    session: SessionCore, summary: str, supersedes: tuple[str, ...], origin: Origin
+) -> OperationResult:
+    """Record a decision that was announced in other words than `decisions.record`, in the place of earlier ones."""
+    return _record_one(session, summary, _NewDecision(summary, supersedes=supersedes), origin)
+
+
 def _record_each(
     session: SessionCore, args: _NewDecision, summaries: Sequence[str], origin: Origin
 ) -> OperationResult:

@@ -269,6 +269,9 @@ class _UndoArguments(OperationArguments, frozen=True):
         Annotated[int, Meta(ge=1)] | None,
         Meta(description="The number of the event, as `history` shows it; without it, your last change."),
     ] = None
+    item: Annotated[AnyText, Meta(description="What the last change was of, to be sure: a kind, or words of it.")] = (
+        ""
+    )
     reason: Annotated[AnyText, Meta(description="Why.")] = ""
 
 
@@ -283,7 +286,7 @@ def _undo(session: SessionCore, args: _UndoArguments, origin: Origin) -> Operati
     def decide(state: HudState) -> Sequence[Payload]:
         gone = undone_seqs(session.events())
         event = (
-            _last_own_change(session, origin, gone)
+            _of_item(_last_own_change(session, origin, gone), args.item)
             if args.seq is None
             else _event_to_undo(session, state, args.seq, gone)
         )
@@ -323,6 +326,17 @@ def _last_own_change(session: SessionCore, origin: Origin, gone: frozenset[int])
             return event
     raise OperationError(
         f"there is no change of yours to undo ({shorten(str(origin), 20)})",
+        hint="Name an event by its number: history lists them.",
+    )
+
+
+def _of_item(event: Event, item: str) -> Event:
+    """The last change, where it is of what the agent says that it was of: `notes`, `notes.add`, words of it."""
+    kind, words = event.type.partition(".")[0], item.strip().casefold()
+    if words.partition(".")[0].removesuffix("s") == kind or "last" in words or words in event_words(event).casefold():
+        return event
+    raise OperationError(
+        f"your last change is {visible(event.type)} {quote(event_words(event))}, and nothing of {quote(item)}",
         hint="Name an event by its number: history lists them.",
     )
 

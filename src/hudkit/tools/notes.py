@@ -15,6 +15,7 @@ from hudkit.log.payloads import NoteAdd, NoteConfirm, NoteRemove, NoteUpdate, Pa
 from hudkit.sections.notes import Note
 from hudkit.sections.state import HudState
 from hudkit.tools.answer_text import PageArguments, derived_word, item_row, list_rows, quote
+from hudkit.tools.decisions import record_decision
 from hudkit.tools.operation import (
     SECTION_LISTINGS,
     AnswerRow,
@@ -30,7 +31,7 @@ from hudkit.tools.operation import (
     section_listing,
 )
 from hudkit.tools.record import add_to_section, record, remove_from_section
-from hudkit.tools.replaced_item import replaced_item, same_item
+from hudkit.tools.replaced_item import decision_in, replaced_item, same_item, twin_error
 from hudkit.tools.resolve_item import ItemName, ItemNames, resolve_item, resolve_items
 
 NoteName = Annotated[ItemName, Meta(description="The note's id, its text, or a part of it that no other note has.")]
@@ -73,7 +74,15 @@ def _list(session: SessionCore, args: PageArguments) -> OperationResult:
 
 @operation("notes.add", _NewNote, example={"content": "Refresh tokens live 7 days"})
 def _add(session: SessionCore, args: _NewNote, origin: Origin) -> OperationResult:
-    """Add notes. A note with the same text is not added twice; one that corrects another takes its place."""
+    """Add notes. A note with the same text is not added twice; one that corrects another takes its place.
+
+    A note that announces a decision ("we've settled on …") is recorded as one.
+    """
+    if isinstance(args.content, str):
+        announces, replaced = decision_in(session.state, args.content)
+        if announces:
+            answer = record_decision(session, args.content, replaced, origin)
+            return OperationResult(f"{answer.text} It is a decision and no note.", answer.data)
     old = replaced_item(session.state.notes.items, args.content) if isinstance(args.content, str) else None
     if old is not None and isinstance(args.content, str):
         with suppress(OperationError):  # removed by another writer meanwhile
@@ -84,22 +93,18 @@ def _add(session: SessionCore, args: _NewNote, origin: Origin) -> OperationResul
 
 @operation("notes.update", _NoteChange, example={"id": "n1", "content": "Refresh tokens live 14 days"})
 def _update(session: SessionCore, args: _NoteChange, origin: Origin) -> OperationResult:
-    """Change what a note says. Where another note says so already, only that one stays."""
-    ids = ["", ""]
+    """Change what a note says; what another note says already is refused."""
+    id = ""
 
     def decide(state: HudState) -> Sequence[Payload]:
-        # Two notes with one text would be one line twice.
+        nonlocal id
         note, twin = _resolve(state, args.id or args.content), state.notes.find(args.content)
-        merged = twin is not None and twin.id != note.id
-        ids[:] = note.id, twin.id if twin is not None and merged else ""
-        if not merged and same_item((note,), args.content):
-            return ()
-        return (NoteRemove(note.id) if merged else NoteUpdate(note.id, args.content),)
+        id = note.id
+        if twin is not None and twin.id != id:
+            raise twin_error("note", id, twin.id)
+        return () if same_item((note,), args.content) else (NoteUpdate(id, args.content),)
 
     change = record(session, origin, decide)
-    id, twin = ids
-    if twin:
-        return OperationResult(f"Already there: note {twin}; removed {id}.", {"id": twin, "recorded": True})
     text = f"Updated note {id}." if change else f"Note {id} says so already."
     return OperationResult(text + change.note, {"id": id, "recorded": bool(change)})
 

@@ -15,7 +15,7 @@ from hudkit.sections.errors import RecordedError
 from hudkit.sections.items import SectionItem
 from hudkit.sections.state import HudState
 from hudkit.tools.answer_text import quote
-from hudkit.tools.resolve_item import content_words, count_shared, ids_in, shares_word
+from hudkit.tools.resolve_item import content_words, count_shared, ids_in, shares_word, told_item
 
 I = TypeVar("I", bound=SectionItem)  # noqa: E741
 
@@ -59,6 +59,16 @@ def same_item(items: Iterable[I], words: str) -> I | None:
 def _words(item: SectionItem) -> str:
     """What an item says; an error is known by more and less than that."""
     return item.message if isinstance(item, RecordedError) else item.words
+
+
+def twin_error(noun: str, id: str, twin: str) -> OperationError:
+    """Return the refusal to let an item say what another says: small models send the text of one for another, and
+    one of the two would be gone."""
+    return OperationError(
+        f"{noun} {twin} says this already",
+        hint=f"Say what {id} is to say, or remove one of the two.",
+        instead=(f"{noun}s.list", {}),
+    )
 
 
 def replaced_item(items: Sequence[I], text: str) -> I | None:
@@ -155,6 +165,35 @@ def refuse_request(state: HudState, text: str) -> None:
             raise OperationError(
                 f"the text says that {id} is over", hint=f"It is one of the {group}.", instead=(f"{group}.list", {})
             )
+
+
+_DECIDES = re.compile(
+    r"\b(?:we|i|everybody|everyone)(?:['’]?ve| have)? ?(?:all |now |just |finally |both )?"
+    r"(?:decided|settled on|agreed (?:on|to|that)|opted for|chose|chosen|went with|go with|(?:are|'re) going with)\b"
+    r"|\b(?:it is|it's|it was|was|is) (?:now )?(?:decided|settled|agreed)\b",
+    re.IGNORECASE,
+)
+_INSTEAD = re.compile(r"\b(?:instead|after all|rather than|scrap|drop|no longer|not any ?more)\b", re.IGNORECASE)
+
+
+def decision_in(state: HudState, text: str) -> tuple[bool, tuple[str, ...]]:
+    """Return whether a text announces a decision in its first sentence, and the id of the one that it replaces.
+
+    It does where it says so ("we've settled on …"), or where it says that something is done instead and a live
+    decision, and that one alone, has words of it.
+    """
+    first = _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
+    if len(text.split()) > _MAX_ANNOUNCED or first.endswith("?"):
+        return False, ()
+    says, bare = _DECIDES.search(first) is not None, _INSTEAD.sub(" ", text)
+    turns = _INSTEAD.search(first) is not None
+    replaced = told_item(state.decisions.items, bare, lambda decision: decision.summary) if turns else None
+    return says or replaced is not None, () if replaced is None else (replaced.id,)
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_MAX_ANNOUNCED = 40
+"""Words of a note that announces a decision; a longer one tells more than that."""
 
 
 def _groups(state: HudState) -> dict[str, Sequence[SectionItem]]:

@@ -129,26 +129,48 @@ def _with_most_words(items: Sequence[I], name: str, noun: str, text: Callable[[I
     `staging_port` names "The staging port is 8443", where no other item has both words.
     """
     of_noun = {word.removesuffix("s") for word in noun.casefold().split()}
-    words = [word for word in _telling_words(name) if word.removesuffix("s") not in of_noun]
+    over = _SAYS_OVER.sub(" ", name)
+    words = [word for word in _telling_words(over) if word.removesuffix("s") not in of_noun]
     texts = [_telling_words(text(item)) for item in items]
     scores = [sum(shares_word(of_item, word) for word in words) for of_item in texts]
     best = max(scores, default=0)
     if not best:
         return []
     if best < _MIN_SHARE * len(words):
-        return _told_in_a_sentence(items, texts, scores, best)
+        return _told_in_a_sentence(items, texts, scores, best, says_over=over != name)
     return [item for item, score in zip(items, scores, strict=True) if score == best]
 
 
 def _told_in_a_sentence(
-    items: Sequence[I], texts: Sequence[Sequence[str]], scores: Sequence[int], best: int
+    items: Sequence[I], texts: Sequence[Sequence[str]], scores: Sequence[int], best: int, *, says_over: bool
 ) -> list[I]:
     """The item of which a whole sentence is told, "the upload client is written, tick it off": the sentence has half
-    of its words, two at least, and of no other item half as many."""
+    of its words (any, where it says that something is over), two at least, and of no other item half as many."""
     place = scores.index(best)
     others = (score for number, score in enumerate(scores) if number != place)
     wins = best >= 2 and 2 * max(others, default=0) < best
-    return [items[place]] if wins and best >= _MIN_SHARE * len(set(texts[place])) else []
+    return [items[place]] if wins and (says_over or best >= _MIN_SHARE * len(set(texts[place]))) else []
+
+
+def told_item(items: Sequence[I], sentence: str, text: Callable[[I], str]) -> I | None:
+    """Return the item of which a sentence has two words at least, and twice as many as of any other; else `None`."""
+    words = _telling_words(sentence)
+    of_items = ({*_telling_words(text(item))} - _OF_ANY_CHOICE for item in items)
+    scores = [sum(shares_word(words, word) for word in each) for each in of_items]
+    best = max(scores, default=0)
+    place = scores.index(best) if scores else 0
+    others = (score for number, score in enumerate(scores) if number != place)
+    return items[place] if best >= _MIN_TOLD and 2 * max(others, default=0) < best else None
+
+
+_OF_ANY_CHOICE = frozenset(("go", "have", "instead", "keep", "make", "new", "rather", "take", "use"))
+_MIN_TOLD = 2
+"""Words of an item that a sentence has where it tells of it."""
+
+_SAYS_OVER = re.compile(
+    r"\b(?:no longer|any ?more|not needed|lifted|withdrawn|cancell?ed|dropped|obsolete|history|gone|over)\b",
+    re.IGNORECASE,
+)
 
 
 def content_words(text: str) -> list[str]:
@@ -181,10 +203,21 @@ def shares_word(words: Sequence[str], wanted: str) -> bool:
         return True
     if wanted.isdecimal():
         return False
+    stem = _stem(wanted)
     return any(
-        min(len(word), len(wanted)) >= _MIN_STEM and (word.startswith(wanted) or wanted.startswith(word))
+        min(len(word), len(wanted)) >= _MIN_STEM
+        and (word.startswith(wanted) or wanted.startswith(word) or _stem(word) == stem)
         for word in words
     )
+
+
+_SUFFIX = re.compile(r"(?:ments?|ings?|ed|e?s)$")
+
+
+def _stem(word: str) -> str:
+    """A word without its last suffix, where enough is left: `deploy` of `deployments`."""
+    stem = _SUFFIX.sub("", word)
+    return stem if len(stem) >= _MIN_STEM else word
 
 
 def resolve_items(

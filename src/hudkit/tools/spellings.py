@@ -74,7 +74,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 def resolve_operation(name: str, args: Mapping[str, Any]) -> Operation | OperationAlias | None:
     """Return the operation that a name means, in any spelling, or `None` where none or several could be meant."""
     exact = find_operation(name) or find_operation(name.strip().casefold().removeprefix("hud."))
-    if exact is not None and exact.name == "history" and any(args.get(key) for key in _QUERY_NAMES):
+    if exact is not None and exact.name in ("history", "messages") and _looks_for(exact.name, args):
         return OPERATIONS["search"]
     if exact is not None and exact.name.endswith(".get") and _asks_for_group(exact, args):
         return OPERATIONS.get(exact.name.removesuffix("get") + "list", exact)
@@ -98,7 +98,7 @@ def is_operation_name(name: str) -> bool:
     `read_file` or `search` is more likely a tool of another host.
     """
     if find_operation(name) is not None:
-        return "." in name or name.startswith("hud_")
+        return "." in name or name.startswith("hud_") or name == "undo"
     words = {word.casefold().removesuffix("s") for word in _WORD.findall(name)}
     return bool(words & _OUR_NOUNS) and resolve_operation(name, {}) is not None
 
@@ -173,6 +173,8 @@ _EMPHASIS = frozenset(
 """Marks that say no more of a new entry than that it holds: `{"rule": "…", "must": true}`."""
 _SCHEMA_TYPES = ("string", "text", "str")
 """A value of `type` that a model copied from the definition, where it says nothing of the entry."""
+THIS_SESSION = frozenset(("", "this", "current", "default", "now", "today", "this session", "current session"))
+"""What models write for the session that they are in; no host has such ids."""
 _SAID_OF_A_LIST = frozenset(
     (*_QUERY_NAMES, "text", "item", "items", "id", *_DETAIL_NAMES, "type", "properties", "required")
 )
@@ -229,23 +231,38 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
         if own and own not in placed:
             placed[own] = others.pop(name)
     text, item = text_field(operation), item_field(operation)
+    _place_key(raw, others, placed, item)
     ids, nouns = _own_names(operation, item)
     has_text = any(others.get(name) for name in _TEXT_NAMES)
     if has_text and item in ("id", "ids") and str(others.get("item", "")).casefold() in nouns:
         del others["item"]  # "notes" is the group and no note
     for target, names in (
+        (text, frozenset(("new", "new_text", "replacement", *(f"new_{noun}" for noun in nouns)))),
         (item, _ITEM_NAMES | ids),
         # Of `notes.update {note, content}`, the note is which one; of `notes.add {note}`, it is what to record.
         (item, nouns),
         (text, _TEXT_NAMES | _LIST_NAMES),
         # Without a text of its own, the text says which item; and the other way round.
-        (item, (_TEXT_NAMES | _LIST_NAMES) - _QUERY_NAMES),
+        (item, (_TEXT_NAMES | _LIST_NAMES) - (frozenset() if operation.writes else _QUERY_NAMES)),
         (text, _ITEM_NAMES),
     ):
         _place(others, placed, target, names)
+    if (
+        operation.name.endswith(".update")
+        and set(raw) <= nouns
+        and len(str(placed.get(item)).split()) >= _MIN_SENTENCE
+    ):
+        placed[text] = placed.pop(item)  # `notes.update {note}` alone: a sentence is what it says from now on
     _place_details(operation, others, placed, text)
     if text in placed and not item:
         others = {name: value for name, value in others.items() if not _says_nothing(name, value)}
+    if operation.name == "messages" and (last := _LAST.fullmatch(str(others.get("query", "x")))):
+        del others["query"]
+        placed.setdefault("limit", int(last[1] or _LAST_MESSAGES))
+    if operation.name == "sessions":
+        others = {name: value for name, value in others.items() if name not in (*_QUERY_NAMES, "session", "item")}
+    if str(others.get("session", "")).casefold() in THIS_SESSION:
+        others.pop("session", None)  # every call is of this session
     if operation.name.endswith(".list"):
         # A list shows all of them, also those that were asked for: by a text, an item, or a reason for it.
         others = {name: v for name, v in others.items() if name not in _SAID_OF_A_LIST or looks_like_id(v)}
@@ -259,6 +276,24 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
         # Neither do words of the text itself.
         del others["item"]
     return {**{name: _plain(value) for name, value in placed.items()}, **others}
+
+
+_LAST = re.compile(
+    r"\W*(?:the |my |our |all )?(?:last|latest|newest|recent|previous)? ?([1-9]\d?)? ?(?:messages|turns)?\W*",
+    re.IGNORECASE,
+)
+"""A query that asks for the newest messages and for no words: "the last 10 messages"."""
+
+
+_LAST_MESSAGES = 20
+"""As many as `messages` shows without being told."""
+_MIN_SENTENCE = 3
+"""Words from which on the name of an item is what it is to say."""
+
+
+def _looks_for(name: str, args: Mapping[str, Any]) -> bool:
+    queries = [str(args[key]) for key in _QUERY_NAMES if args.get(key)]
+    return any(name != "messages" or not _LAST.fullmatch(query) for query in queries)
 
 
 def _asks_for_group(operation: Operation | OperationAlias, args: Mapping[str, Any]) -> bool:
@@ -281,6 +316,17 @@ def looks_like_id(value: object) -> bool:
     return isinstance(value, str) and _ID.fullmatch(value.strip()) is not None
 
 
+def _place_key(raw: Mapping[str, Any], others: dict[str, Any], placed: dict[str, Any], item: str) -> None:
+    """Take the one key that is an id for the item, and what stands there for the text: `{"s4": "Paint it grey"}`."""
+    keys = [name for name in raw if looks_like_id(name)]
+    if len(keys) != 1 or item not in ("id", "ids") or item in placed or set(others) & _ITEM_NAMES:
+        return
+    placed[item] = keys[0]
+    value = others.pop(keys[0], None)
+    if value not in (None, True, {}):
+        others.setdefault("text", value)
+
+
 def _place(others: dict[str, Any], placed: dict[str, Any], target: str, names: frozenset[str]) -> None:
     """Put the one value under one of these names in the target, where that is free."""
     names_given = [name for name in others if name in names or name.casefold() in names]
@@ -299,6 +345,9 @@ def _place_details(
     all_names = [*placed, *others]
     if operation.writes and text and len(all_names) == 1 and all_names[0] in _DETAIL_NAMES:
         placed[text] = placed.pop(all_names[0], None) or others.pop(all_names[0])
+        return
+    if operation.name.endswith(".update") and text and text not in placed:
+        _place(others, placed, text, _DETAIL_NAMES)  # the item is named, and this is all that is said of it
         return
     # Beside a summary, a description is what it says beyond it.
     names = _DETAIL_NAMES | (_LONGER_NAMES if "details" in fields and text in placed else frozenset())

@@ -30,7 +30,7 @@ from hudkit.tools.operation import (
     section_listing,
 )
 from hudkit.tools.record import add_to_section, record, recorded_ids, remove_from_section
-from hudkit.tools.replaced_item import same_item
+from hudkit.tools.replaced_item import same_item, twin_error
 from hudkit.tools.resolve_item import ItemName, OneItem, resolve_item, resolve_items
 
 StepName = Annotated[
@@ -98,25 +98,22 @@ def _add(session: SessionCore, args: _NewStep, origin: Origin) -> OperationResul
 
 @operation("steps.update", _StepChange, example={"id": "s2", "description": "Write the tests first"})
 def _update(session: SessionCore, args: _StepChange, origin: Origin) -> OperationResult:
-    """Change what a step says. Where another open step says so already, only that one stays."""
-    ids = ["", ""]
+    """Change what a step says; what another open step says already is refused."""
+    id = ""
 
     def decide(state: HudState) -> Sequence[Payload]:
+        nonlocal id
         step, twin = _resolve(state, args.id or args.description), state.steps.find(args.description)
-        ids[:] = step.id, ""
+        id = step.id
         if twin is None or twin.id == step.id:
             if same_item((step,), args.description):
                 return ()
             return (StepUpdate(step.id, args.description),)
         if twin.completed and not step.completed:  # the open one is the live one
             return StepRemove(twin.id), StepUpdate(step.id, args.description)
-        ids[1] = twin.id
-        return (StepRemove(step.id),)
+        raise twin_error("step", step.id, twin.id)
 
     change = record(session, origin, decide)
-    id, twin = ids
-    if twin:
-        return OperationResult(f"Already there: step {twin}; removed {id}.", {"id": twin, "recorded": True})
     text = f"Updated step {id}." if change else f"Step {id} says so already."
     return OperationResult(text + change.note, {"id": id, "recorded": bool(change)})
 

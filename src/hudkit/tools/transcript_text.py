@@ -19,6 +19,7 @@ from hudkit.log.secret_patterns import without_secrets
 from hudkit.tokens import count_tokens
 from hudkit.tools.answer_text import copied_id, id_text
 from hudkit.tools.operation import AnyText, OperationArguments
+from hudkit.tools.spellings import THIS_SESSION
 from hudkit.transcripts.transcript import (
     Message,
     TextPart,
@@ -116,7 +117,7 @@ def resolve_session_id(session: SessionCore, args: SessionArguments) -> str:
     """Return the session that is asked about. Raises `OperationError` where its beginning fits several."""
     asked = copied_id(args.session or args.sessionId)
     past = transcripts_of(session)
-    if not asked:
+    if asked.casefold() in THIS_SESSION:
         # Where no conversation is kept, as of a client of MCP, what the log has of the session can be read.
         own = (host_session_id(session), session.id)
         return next(filter(past.has_session, own), own[0])
