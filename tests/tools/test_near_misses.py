@@ -40,6 +40,7 @@ def same(sent, name, **args):
 ADD = ("notes.add", {"content": "x"})
 RECORD = ("decisions.record", {"summary": "x", "details": "y"})
 DONE = ("steps.complete", {"id": "s1"})
+ADD_PORT = ("notes.add", {"content": "Ask a port"})
 GONE = ("notes.remove", {"id": "n1"})
 
 
@@ -230,6 +231,8 @@ GONE = ("notes.remove", {"id": "n1"})
             ("decisions.record", {"summary": "Retry it five times", "supersedes": "d2"}),
         ),
         ({"operation": "notes.remove", "query": "staging port"}, GONE),
+        ({"operation": "notes.add", "name": "staging", "text": "x"}, ("notes.add", {"content": "staging: x"})),
+        ({"operation": "notes.add", "name": "a_port", "text": "Ask a port"}, ADD_PORT),
         ({"operation": "notes.list", "session": "default"}, ("notes.list", {})),
         # what is over is told in other words, and one item alone has two of them
         (
@@ -327,7 +330,7 @@ def test_an_operation_is_found_by_words_in_any_order(name):
 @pytest.mark.parametrize(
     ("name", "ours"),
     [("notes.add", True), ("add_note", True), ("hud_note", True), ("completeStep", True), ("steps.done", True)]
-    + [("undo", True)]
+    + [("undo", True), ("errors.remove", True), ("errors.shout", False)]
     + [
         (name, False) for name in ("read_file", "update_plan", "search", "edit", "todo.add", "task", "note_taker_app")
     ],

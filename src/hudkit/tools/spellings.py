@@ -99,8 +99,10 @@ def is_operation_name(name: str) -> bool:
     """
     if find_operation(name) is not None:
         return "." in name or name.startswith("hud_") or name == "undo"
+    group, point, _ = name.partition(".")
     words = {word.casefold().removesuffix("s") for word in _WORD.findall(name)}
-    return bool(words & _OUR_NOUNS) and resolve_operation(name, {}) is not None
+    is_of_group = point == "." and f"{group}.list" in OPERATIONS
+    return (is_of_group or not words.isdisjoint(_OUR_NOUNS)) and resolve_operation(name, {}) is not None
 
 
 def is_bare_verb(name: str) -> bool:
@@ -275,6 +277,8 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
     elif text in placed and not item and _is_part(others.get("item"), placed[text]):
         # Neither do words of the text itself.
         del others["item"]
+    elif operation.writes and text in placed and not item and isinstance(others.get("name"), str):
+        _put_label(placed, text, others.pop("name"))
     return {**{name: _plain(value) for name, value in placed.items()}, **others}
 
 
@@ -309,6 +313,13 @@ def _says_nothing(name: str, value: Any) -> bool:
 
 def _is_part(value: Any, text: Any) -> bool:
     return isinstance(value, str) and isinstance(text, str) and value.strip().casefold() in text.casefold()
+
+
+def _put_label(placed: dict[str, Any], text: str, label: str) -> None:
+    """Put a name that a model gave a new entry before what it says, so that it is not lost."""
+    says = placed[text]
+    if isinstance(says, str) and not _is_part(label.replace("_", " "), says):
+        placed[text] = f"{label}: {says}"
 
 
 def looks_like_id(value: object) -> bool:
