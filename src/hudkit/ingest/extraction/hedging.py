@@ -8,8 +8,12 @@ connection" are not. Each reader of statements asks these four questions before 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from hudkit.ingest.extraction.prose import Sentence
+
+_READ_AGAIN = 256
+"""Texts whose answer is kept: each reader of statements asks the same of the same sentences and clauses."""
 
 
 def _any_of(*parts: str) -> re.Pattern[str]:
@@ -56,14 +60,21 @@ _ASKS_BACK = re.compile(
 
 def is_question(sentence: Sentence) -> bool:
     """Return whether a sentence is a question, with its mark or without."""
-    return sentence.asks or bool(_ASKS.search(sentence.bare)) or bool(_ASKS_BACK.search(sentence.bare))
+    return sentence.asks or _asks(sentence.bare)
 
 
+@lru_cache(_READ_AGAIN)
+def _asks(text: str) -> bool:
+    return bool(_ASKS.match(text)) or bool(_ASKS_BACK.search(text))
+
+
+@lru_cache(_READ_AGAIN)
 def is_supposition(text: str) -> bool:
     """Return whether a text is a thought about what might be."""
     return bool(_SUPPOSES.search(text))
 
 
+@lru_cache(_READ_AGAIN)
 def is_wish(text: str) -> bool:
     """Return whether a text is about what would or could be."""
     return bool(_WOULD.search(text))
@@ -73,6 +84,7 @@ _WRITES_ALWAYS = re.compile(r"(?i)^(?:every|each) (?:[\w-]+ ){1,3}(?:writes|read
 """What each thing of a kind does is no report."""
 
 
+@lru_cache(_READ_AGAIN)
 def is_report(text: str) -> bool:
     """Return whether a text gives the words of somebody else, or of a document."""
     if _WRITES_ALWAYS.match(text):

@@ -269,10 +269,10 @@ class _RowTable:
     def matches(self, clause: str) -> Iterator[re.Match[str]]:
         """Yield the match of each row that fits a clause, in the order of the table."""
         for group in self._groups:
-            if _compiled(self._before, group).search(clause) is None:
+            if _compiled(self._before, group).match(clause) is None:
                 continue
             for row in group:
-                match = _compiled(self._before, (row,)).search(clause)
+                match = _compiled(self._before, (row,)).match(clause)
                 if match is not None:
                     yield match
 
@@ -280,7 +280,7 @@ class _RowTable:
 @cache
 def _compiled(before: str, rows: tuple[str, ...]) -> re.Pattern[str]:
     alternatives = "|".join(f"(?:{row})" for row in rows)
-    return re.compile(f"^{before}(?:{alternatives})", re.IGNORECASE)
+    return re.compile(f"{before}(?:{alternatives})", re.IGNORECASE)
 
 
 _ORDER_TABLE = _RowTable(FILLER + "(?:you (?:must|should|have to|need to) )?", ORDERS)
