@@ -302,6 +302,8 @@ def test_it_is_understood(sent, meant):
         {"operation": "messages", "session": "ses_9"},
         {"operation": "undo", "item": "decisions.record"},
         {"operation": "undo", "item": "the staging port"},
+        {"operation": "decisions.record", "text": "d1"},
+        {"operation": "notes.add", "text": "s1."},
         # a rule that is new, and shares two words with one that stands
         {"operation": "decisions.remove", "item": "An upload of a customer that failed is told to the desk by mail"},
         # what was asked for is not what is to be kept
@@ -330,7 +332,7 @@ def test_an_operation_is_found_by_words_in_any_order(name):
 @pytest.mark.parametrize(
     ("name", "ours"),
     [("notes.add", True), ("add_note", True), ("hud_note", True), ("completeStep", True), ("steps.done", True)]
-    + [("undo", True), ("errors.remove", True), ("errors.shout", False)]
+    + [("undo", True), ("errors.remove", True), ("errors.shout", False), ("sessions.list", True)]
     + [
         (name, False) for name in ("read_file", "update_plan", "search", "edit", "todo.add", "task", "note_taker_app")
     ],
@@ -546,9 +548,22 @@ def test_undo_goes_by_what_the_last_change_was():
     assert reply(s, "hud", {"operation": "undo", "item": "notes.remove"}).ok
     assert [note.content for note in s.state.notes] == [note.content for note in session().state.notes]
     did(s, "notes.add", content="The desk is closed")
+    assert reply(s, "hud", {"operation": "undo", "text": "the last action"}).ok
+    did(s, "notes.add", content="The desk is closed")
     refused = reply(s, "hud", {"operation": "undo", "item": "decisions.record"})
     assert not refused.ok and 'note.add "The desk is closed"' in refused.text
     assert reply(s, "hud", {"operation": "undo", "item": "the desk"}).ok
+
+
+def test_a_price_that_changed_takes_the_place_of_the_old_one():
+    s = session()
+    did(s, "decisions.record", summary="The entry fee is 18 pounds for adults")
+    did(s, "decisions.record", summary="The reviews of sprint 4 reviewers are on Friday")
+    assert did(s, "decisions.record", summary="The entry fee is 20 pounds for adults now.").data["superseded"] == [
+        "d3"
+    ]
+    answer = did(s, "decisions.record", summary="The reviews of sprint 5 reviewers are on Friday")
+    assert answer.data["superseded"] == []
 
 
 @pytest.mark.parametrize("query", ["last 10", "the last 10 messages", "10"])

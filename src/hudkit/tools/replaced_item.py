@@ -36,6 +36,12 @@ _UNITS = frozenset(
 )  # fmt: skip
 """What a number counts where another number in its place contradicts it; "table 3" and "table 4" are two tables."""
 
+_QUANTITY = re.compile(
+    r"\b(?:after|are|costs?|every|gets?|has|have|is|least|most|takes?|than|within) (\w+) [a-z]+s\b", re.IGNORECASE
+)
+"""A number that counts: "is 18 pounds"; the 4 of "sprint 4 reviews" is a name."""
+_NOW = re.compile(r"\s*,?\s*\b(?:now|from now on)\W*$", re.IGNORECASE)
+
 _MIN_WORDS = 2
 """Words that a correction shares with what it corrects."""
 
@@ -96,12 +102,13 @@ _LETTER = re.compile(r"(?<=\s)[A-Z]\b")
 
 def with_another_number(items: Sequence[I], text: str) -> I | None:
     """Return the one item that has the same words with another quantity: "Retry it three times", "… five times"."""
+    text = _NOW.sub("", text)
     words = content_words(text)
-    matches = [item for item in items if _differ_in_quantity(words, content_words(item.words))]
+    matches = [item for item in items if _differ_in_quantity(text, words, content_words(item.words))]
     return matches[0] if len(matches) == 1 else None
 
 
-def _differ_in_quantity(words: Sequence[str], others: Sequence[str]) -> bool:
+def _differ_in_quantity(text: str, words: Sequence[str], others: Sequence[str]) -> bool:
     if len(words) != len(others):
         return False
     places = [place for place, word in enumerate(words) if word != others[place]]
@@ -109,7 +116,9 @@ def _differ_in_quantity(words: Sequence[str], others: Sequence[str]) -> bool:
         return False
     (place,) = places
     counted = words[place + 1] if place + 1 < len(words) else ""
-    return counted in _UNITS and _is_number(words[place]) and _is_number(others[place])
+    if not (_is_number(words[place]) and _is_number(others[place])):
+        return False
+    return counted in _UNITS or words[place] in {match[1].casefold() for match in _QUANTITY.finditer(text)}
 
 
 def _is_number(word: str) -> bool:
@@ -155,6 +164,10 @@ def refuse_request(state: HudState, text: str) -> None:
         if not ids:
             continue
         id = ids[0].id
+        if words == [id.casefold()]:
+            raise OperationError(
+                f"{id} is one of the {group}", hint="Say what is to be kept.", instead=(f"{group}.list", {})
+            )
         if words[:1] and words[0] in _CHANGES and id.casefold() in words[1:3]:
             raise OperationError(
                 f"the text asks for a change of {id}",

@@ -68,6 +68,9 @@ _ALONE = {
 }  # fmt: skip
 """Words that name an operation without a group."""
 
+_LISTS = frozenset(("sessions", "messages", "compactions"))
+"""Operations that are a list themselves: `sessions.list`."""
+
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
@@ -101,7 +104,7 @@ def is_operation_name(name: str) -> bool:
         return "." in name or name.startswith("hud_") or name == "undo"
     group, point, _ = name.partition(".")
     words = {word.casefold().removesuffix("s") for word in _WORD.findall(name)}
-    is_of_group = point == "." and f"{group}.list" in OPERATIONS
+    is_of_group = point == "." and (f"{group}.list" in OPERATIONS or group in _LISTS)
     return (is_of_group or not words.isdisjoint(_OUR_NOUNS)) and resolve_operation(name, {}) is not None
 
 
@@ -260,7 +263,9 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
         others = {name: value for name, value in others.items() if not _says_nothing(name, value)}
     if operation.name == "messages" and (last := _LAST.fullmatch(str(others.get("query", "x")))):
         del others["query"]
-        placed.setdefault("limit", int(last[1] or _LAST_MESSAGES))
+        placed.setdefault("limit", int(last[1]) if (last[1] or "").isdigit() else _LAST_MESSAGES)
+    if operation.name == "undo" and not str(placed.get("seq", "1")).strip().lstrip("-").isdigit():
+        placed.setdefault("item", placed.pop("seq"))  # words say what the last change was of
     if operation.name == "sessions":
         others = {name: value for name, value in others.items() if name not in (*_QUERY_NAMES, "session", "item")}
     if str(others.get("session", "")).casefold() in THIS_SESSION:
@@ -283,7 +288,7 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
 
 
 _LAST = re.compile(
-    r"\W*(?:the |my |our |all )?(?:last|latest|newest|recent|previous)? ?([1-9]\d?)? ?(?:messages|turns)?\W*",
+    r"\W*(?:the |my |our |all )?(?:last|latest|newest|recent|previous)? ?([1-9]\d?|few)? ?(?:messages|turns)?\W*",
     re.IGNORECASE,
 )
 """A query that asks for the newest messages and for no words: "the last 10 messages"."""
