@@ -1,46 +1,122 @@
-"""What the HUD adds to a model call of hudkit's own loop, beside composing its frame."""
+"""What the HUD adds to a model call of hudkit's own loop: with it and without it in turns, commits of a fixed length.
+
+`python -m bench.session_loop FOLDER ROUNDS` plays the turns in one process and prints what they took as JSON.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
+
+import msgspec
 
 from bench.figures import Figure
 from hudkit.agent.hud_hooks import hud_plugin
 from hudkit.agent.loop import AgentLoop
 from hudkit.agent.permissions import PermissionRule
 from hudkit.agent.run_context import LoopOptions, LoopSettings
-from hudkit.api import Hud
-from hudkit.hud.frame import build_frame
-from hudkit.hud.frame_request import FrameRequest, transcript_position
-from hudkit.log import payloads as p
 from hudkit.models.captured_request import CapturedRequest
 from hudkit.models.scripted_answers import ScriptedCall, ScriptedReply
 from hudkit.models.scripted_model import InProcessModel
 
-TITLE = "a model call of the session's loop, with the HUD and without it"
+TITLE = "a model call of the session's loop, with the HUD and without it, in turns"
 CALLS = 60
 """Model calls of a turn; each is one call of a tool, so that the next one follows at once."""
 
+WARM = 5
+"""Calls at the begin of a turn that are not counted: files are made, and code is met for the first time."""
+
+ROUNDS = 15
+"""Turns of each kind in one process, one after the other: bare, with an empty plugin, with the HUD, bare …"""
+
+COMMITS = (250, 0, 1_000)
+"""Microseconds that a commit waits for the disk: 250 is about what the disk of the machine takes on which the figures
+of docs/benchmarks.md were measured; the first of these has the target."""
+
+_LIBRARY = Path(__file__).with_name("fixed_commit.c")
+_MEMORY = Path("/dev/shm")
+
+
+class TurnCost(msgspec.Struct):
+    """What a model call of one turn took, in seconds: `wall` is the median from one request to the next, `processor`
+    the mean over all threads of the process."""
+
+    wall: float
+    processor: float
+
 
 def run() -> list[Figure]:
-    """The added time per model call, as a multiple of composing a frame of 60 items; medians of one run."""
-    with tempfile.TemporaryDirectory() as folder:
-        bare = asyncio.run(_per_call(Path(folder) / "bare", None))
-        hooked = asyncio.run(_per_call(Path(folder) / "hooked", _nothing))
-        hud = asyncio.run(_per_call(Path(folder) / "hud", hud_plugin(Path(folder) / "log" / "hud.db")))
-        frame = _composing(Path(folder) / "frame" / "hud.db")
-    note = f"bare call {1_000 * bare:.1f} ms, with the HUD {1_000 * hud:.1f} ms, composing {1_000 * frame:.2f} ms"
+    """Return wall-clock and processor's time of a call with the HUD, as multiples of one without.
+
+    Each ratio is that of two turns that followed each other; what is returned is their median. Where there is a
+    compiler, each commit lasts the same; the disk of this machine is measured beside it.
+    """
+    figures: list[Figure] = []
+    compiler = shutil.which("cc")
+    if sys.platform == "linux" and compiler is not None and _MEMORY.is_dir():
+        with tempfile.TemporaryDirectory() as folder:
+            library = Path(folder) / "fixed_commit.so"
+            subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, _LIBRARY], check=True)
+            for microseconds in COMMITS:
+                environment = {"LD_PRELOAD": str(library), "COMMIT_MICROSECONDS": str(microseconds)}
+                turns = _in_child(_MEMORY, environment)
+                target = 1.3 if microseconds == COMMITS[0] else None
+                figures += _ratios(turns, f"each commit {microseconds / 1_000:g} ms", target)
+    figures += _ratios(_in_child(Path(tempfile.gettempdir()), {}), "the disk of this machine", None)
+    return figures
+
+
+def _ratios(turns: dict[str, list[TurnCost]], where: str, target: float | None) -> list[Figure]:
+    bare, hud, empty = turns["bare"], turns["hud"], turns["empty"]
+    wall = [with_hud.wall / without.wall for with_hud, without in zip(hud, bare, strict=True)]
+    processor = [with_hud.processor / without.processor for with_hud, without in zip(hud, bare, strict=True)]
+    plugin = [with_plugin.wall / without.wall for with_plugin, without in zip(empty, bare, strict=True)]
     return [
-        Figure("the HUD's part of a call / composing the frame", (hud - bare) / frame, None, note),
-        Figure("a call with the HUD / a call without", hud / bare, None),
-        Figure("a call with an empty plugin on each hook / a call without", hooked / bare, None),
+        Figure(
+            f"a call with the HUD / a call without, wall-clock, {where}",
+            median(wall),
+            target,
+            f"{_ms(bare, 'wall')} and {_ms(hud, 'wall')} ms, rounds from {min(wall):.2f} to {max(wall):.2f}",
+        ),
+        Figure(
+            f"the same, processor's time of all threads, {where}",
+            median(processor),
+            None,
+            f"{_ms(bare, 'processor')} and {_ms(hud, 'processor')} ms",
+        ),
+        Figure(f"a call with an empty plugin on five hooks / a call without, wall-clock, {where}", median(plugin)),
     ]
+
+
+def _ms(turns: list[TurnCost], field: str) -> str:
+    return f"{1_000 * median(getattr(turn, field) for turn in turns):.2f}"
+
+
+def _in_child(folder: Path, environment: dict[str, str]) -> dict[str, list[TurnCost]]:
+    command = [sys.executable, "-m", "bench.session_loop", str(folder), str(ROUNDS)]
+    done = subprocess.run(command, env={**os.environ, **environment}, check=True, stdout=subprocess.PIPE)
+    return msgspec.json.decode(done.stdout, type=dict[str, list[TurnCost]])
+
+
+def _play(folder: Path, rounds: int) -> dict[str, list[TurnCost]]:
+    """Return what turns of each kind took, which took turns."""
+    turns: dict[str, list[TurnCost]] = {"bare": [], "empty": [], "hud": []}
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            place = Path(name)
+            plugins = {"bare": None, "empty": _nothing, "hud": hud_plugin(place / "log" / "hud.db")}
+            for kind, plugin in plugins.items():
+                turns[kind].append(asyncio.run(_turn(place / kind, plugin)))
+    return turns
 
 
 def _nothing(_: object) -> dict[str, Callable[[object, object], None]]:
@@ -48,21 +124,23 @@ def _nothing(_: object) -> dict[str, Callable[[object, object], None]]:
     return dict.fromkeys(names, lambda _given, _output: None)
 
 
-async def _per_call(place_: Path, plugin: object) -> float:
-    """The median time from one request to the next, in seconds."""
+async def _turn(place: Path, plugin: object) -> TurnCost:
+    """Play a turn of a script and return what its calls took."""
     at: list[float] = []
+    spent: list[float] = []
 
     def answer(asked: CapturedRequest) -> ScriptedReply:
         at.append(perf_counter())
+        spent.append(process_time())
         if len(at) > CALLS:
             return ScriptedReply("done")
         return ScriptedReply("looking", (ScriptedCall("todo", {"todos": [{"content": f"step {asked.number}"}]}),))
 
-    (place_ / "project").mkdir(parents=True)
+    (place / "project").mkdir(parents=True)
     loop = await AgentLoop.open(
-        place_ / "project",
+        place / "project",
         InProcessModel(answer),
-        data=place_ / "data",
+        data=place / "data",
         options=LoopOptions(
             plugins=[("p", plugin)] if plugin is not None else [],
             permissions=(PermissionRule("*", "*", "allow"),),
@@ -73,23 +151,9 @@ async def _per_call(place_: Path, plugin: object) -> float:
         await loop.prompt("go")
     finally:
         await loop.close()
-    return median(after - before for before, after in pairwise(at[5:]))
+    wall = median(after - before for before, after in pairwise(at[WARM:]))
+    return TurnCost(wall, (spent[-1] - spent[WARM]) / (len(spent) - WARM - 1))
 
 
-def _composing(path: Path) -> float:
-    """Seconds to compose the frame of a state with 60 items."""
-    times = []
-    with Hud.open(path) as hud:
-        session = hud.session("frame")
-        session.append(p.TaskSet("Port the report to the new API"))
-        session.append(*(p.ConstraintAdd(f"constraint {n}: never change file {n}") for n in range(5)))
-        session.append(*(p.DecisionRecord(f"decision {n}: keep column {n} where it is") for n in range(15)))
-        session.append(*(p.NoteAdd(f"note {n}: the staging system answers 429") for n in range(40)))
-        ask = FrameRequest(90_000, 200_000, 2_600, None, "anchored", transcript_position(None), "123456", now=0)
-        for n in range(60):
-            session.append(p.NoteUpdate("n1", f"note 1: seen {n} times"))
-            state = session.state
-            begin = perf_counter()
-            build_frame(state, ask, session._context)
-            times.append(perf_counter() - begin)
-    return median(times[5:])
+if __name__ == "__main__":
+    sys.stdout.buffer.write(msgspec.json.encode(_play(Path(sys.argv[1]), int(sys.argv[2]))))
