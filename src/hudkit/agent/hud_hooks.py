@@ -8,12 +8,14 @@ that compact, writes the prompt of a compaction, and derives from the messages w
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import takewhile
+from operator import is_
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -99,17 +101,19 @@ class HudPlugin:
         session_id = hook_input.session_id
         memory = self._memory_of(session_id)
         self._loop = asyncio.get_running_loop()
-        row = self._client.session(session_id)
+        title, agent = self._client.title_and_agent(session_id)
         if self._resume and not memory.parent:
             self._resume = self.attached.resume(session_id, self._resume)
-        sent = self._sent_messages(memory, session_id, output.messages)
+        self._read_new(memory, session_id)
+        sent = memory.sent
+        sent.follow(output.messages, memory.entries, session_id)
         call = HostCall(
-            entries=[each.entry for each in sent],
+            entries=sent.entries,
             window=self._client.window(),
             model=hook_input.model.rpartition(":")[2],
             parts=_request_parts(sent, memory.system_characters, self._client),
-            title=row.title if row is not None else "",
-            agent=row.agent if row is not None else "",
+            title=title,
+            agent=agent,
             history=tuple(memory.entries.values()),
             history_goes_on=memory.goes_on,
             recorded_later=self._client.watches(session_id),
@@ -228,22 +232,6 @@ class HudPlugin:
 
         return run
 
-    def _sent_messages(
-        self, memory: _SessionMemory, session_id: str, sent: Sequence[ChatMessage]
-    ) -> list[_SentMessage]:
-        """Return the messages of a request, with what each of them tells.
-
-        Nearly all are those of the call before, as they were: of these nothing is worked out again.
-        """
-        self._read_new(memory, session_id)
-        before, entries = memory.sent, memory.entries
-        pairs = zip(sent, before, strict=False)
-        alike = [chat is last.chat and entries.get(chat.id) is last.stored for chat, last in pairs]
-        shared = alike.index(False) if False in alike else len(alike)
-        rest = [_sent_message(chat, entries.get(chat.id), session_id) for chat in sent[shared:]]
-        memory.sent = [*before[:shared], *rest]
-        return memory.sent
-
     def _read_new(self, memory: _SessionMemory, session_id: str) -> None:
         """Read the messages since the last time; all of them, where what was read was taken back."""
         try:
@@ -279,7 +267,7 @@ class _SessionMemory:
         self.goes_on = False
         self.last_read: Message | None = None
         self.last_entry: HostMessage | None = None
-        self.sent: list[_SentMessage] = []
+        self.sent = _SentMessages()
         self.with_blocks: dict[tuple[str, str], tuple[ChatMessage, ChatMessage]] = {}
         self.base = ""
         self.system_characters = 0
@@ -290,21 +278,48 @@ class _SessionMemory:
         self.upto, self.goes_on = "", False
 
 
-class _SentMessage(NamedTuple):
-    """A message of a request as hooks see it, what is `stored` of it, its entry, and its outputs by tool and size."""
+class _SentMessages:
+    """The messages of the last request as hooks see them, and what each of them tells: its entry.
 
-    chat: ChatMessage
-    stored: HostMessage | None
-    entry: HostMessage
-    outputs: tuple[tuple[str, int], ...]
+    Nearly all are those of the request before, as they were: of these nothing is worked out again. `size` counts the
+    characters of all, `outputs` those of the outputs of each tool.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[HostMessage] = []
+        self.size = 0
+        self.outputs: Counter[str] = Counter()
+        self._chats: list[ChatMessage] = []
+        self._ids: list[str] = []
+        self._stored: list[HostMessage | None] = []
+
+    def follow(self, chats: Sequence[ChatMessage], stored: Mapping[str, HostMessage], session_id: str) -> None:
+        """Take up the messages of a request; `stored` has what is stored of each, by its id."""
+        shared = _count_shared(self._chats, chats)
+        ids = [*self._ids[:shared], *(chat.id for chat in chats[shared:])]
+        now = list(map(stored.get, ids))
+        shared = min(shared, _count_shared(self._stored, now))
+        if shared < len(self._chats):  # some were taken back, or changed: what was added up is not known for a part
+            shared, self.entries, self.size, self.outputs = 0, [], 0, Counter()
+        new = [_entry_of(*pair, session_id) for pair in zip(chats[shared:], now[shared:], strict=True)]
+        # another list: whoever was given the last one compares it with this one
+        self.entries = [*self.entries, *new]
+        self.size += sum([entry.size for entry in new])
+        for part in (part for chat in chats[shared:] for part in chat.parts if part.kind == "tool"):
+            self.outputs[part.tool] += len(part.text)
+        self._chats, self._ids, self._stored = list(chats), ids, now
 
 
-def _sent_message(chat: ChatMessage, stored: HostMessage | None, session_id: str) -> _SentMessage:
+def _count_shared(before: Sequence[object], now: Sequence[object]) -> int:
+    """Return how many objects at the begin are the same ones."""
+    alike = list(map(is_, before, now))
+    return alike.index(False) if False in alike else len(alike)
+
+
+def _entry_of(chat: ChatMessage, stored: HostMessage | None, session_id: str) -> HostMessage:
     # one that is not stored was put in by another plugin: it takes room and tells nothing
     message = stored.message if stored is not None else Message(chat.id, session_id, chat.role, chat.created)
-    entry = HostMessage(chat.id, message, _role(chat), _size(chat))
-    outputs = tuple((part.tool, len(part.text)) for part in chat.parts if part.kind == "tool")
-    return _SentMessage(chat, stored, entry, outputs)
+    return HostMessage(chat.id, message, _role(chat), _size(chat))
 
 
 def hud_plugin(hud: Hud | Path, *, resume: str = "") -> Callable[[PluginInput], HudPlugin]:
@@ -389,10 +404,9 @@ def _size(message: ChatMessage) -> int:
     return sum(len(part.text) + len(str(part.arguments)) for part in message.parts)
 
 
-def _request_parts(sent: Sequence[_SentMessage], system: int, client: PluginClient) -> RequestParts:
+def _request_parts(sent: _SentMessages, system: int, client: PluginClient) -> RequestParts:
     """Return what the request carries, in characters, and what its parts may have."""
-    outputs = [output for each in sent for output in each.outputs]
-    parts = request_parts(sum([each.entry.size for each in sent]), outputs, system or None, None)
+    parts = request_parts(sent.size, sent.outputs.items(), system or None, None)
     budget = client.window_budget()
     if budget is None:
         return parts

@@ -46,6 +46,7 @@ class PluginClient:
     def __init__(self, store: SessionStore) -> None:
         self.transcript = SessionTranscript(store)
         """All sessions of the store, as `memory` reads them."""
+        self._store = store
         self._loop: asyncio.AbstractEventLoop | None = None
         self._prompt: Callable[[str, str], Coroutine[Any, Any, object]] | None = None
         self._compact: Callable[[str], None] | None = None
@@ -55,6 +56,7 @@ class PluginClient:
         self._history: MessageHistory | None = None
         self._watchers: list[Callable[[StoredMessage], None]] = []
         self._converted: dict[str, tuple[StoredMessage, Message]] = {}
+        self._names: dict[str, tuple[int, tuple[str, str]]] = {}
 
     def bind(
         self,
@@ -77,6 +79,19 @@ class PluginClient:
     def session(self, session_id: str) -> SessionRow | None:
         """Return a session by its id; `None` where there is none."""
         return self.transcript.session(session_id)
+
+    def title_and_agent(self, session_id: str) -> tuple[str, str]:
+        """Return the title and the agent of a session, both empty where there is none.
+
+        Those of the open session are read again only where they may have changed: nobody else may write it.
+        """
+        updates = self._store.updates
+        last = self._names.get(session_id)
+        if last is None or last[0] != updates or not self.watches(session_id):
+            row = self.session(session_id)
+            names = (row.title, row.agent) if row is not None else ("", "")
+            last = self._names[session_id] = (updates, names)
+        return last[1]
 
     def messages(self, session_id: str, *, after: str = "") -> tuple[Message, ...]:
         """Return a session's messages as they are stored, from behind the one with the id `after`.

@@ -238,6 +238,9 @@ class SessionStore:
         self._locks = _SessionLocks(path)
         self._closed = False
         self.changes = FileChanges(self._writing, self._reading)
+        self.updates = 0
+        """How often titles, agents, models and directories were changed here: of sessions that are locked here, by
+        nobody else."""
 
     @classmethod
     def open(cls, path: str | PathLike[str], *, read_only: bool = False, busy_timeout: float = 5.0) -> SessionStore:
@@ -356,7 +359,9 @@ class SessionStore:
         if set(changes) - {"title", "agent", "model", "directory"}:
             raise TypeError(f"a session's {', '.join(sorted(changes))} cannot be set")
         with self._writing(session_id) as db:
-            return self._touch(db, session_id, now, **changes)
+            session = self._touch(db, session_id, now, **changes)
+        self.updates += 1
+        return session
 
     def session(self, session_id: str) -> StoredSession | None:
         """Return a session by its id; `None` where there is none."""

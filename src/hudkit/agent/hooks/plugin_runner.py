@@ -19,7 +19,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache, partial
-from operator import eq
+from itertools import repeat
+from operator import eq, is_
 from time import monotonic
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
@@ -300,12 +301,11 @@ class _PluginThread:
         """
         if not isinstance(output, Messages):
             return _draft_of(output)
-        copies: list[Any] = [self._copies.pop(message.id, None) for message in output.messages]
-        equal = _equal(output.messages, copies) or [False] * len(copies)
-        for index, message in enumerate(output.messages):
-            if not equal[index]:
-                copies[index] = _draft_of_message(message)
-        self._copies = {copy.id: copy for copy in copies}
+        ids = [message.id for message in output.messages]
+        copies: list[Any] = list(map(self._copies.pop, ids, repeat(None)))
+        for index in _unequal(output.messages, copies):
+            copies[index] = _draft_of_message(output.messages[index])
+        self._copies = dict(zip(ids, copies, strict=True))
         return Messages(copies)
 
     def accepted(self, draft: Any, output: HookOutput) -> HookOutput:
@@ -316,18 +316,19 @@ class _PluginThread:
         checked nor copied.
         """
         if not isinstance(output, Messages) or type(draft) is not Messages or type(draft.messages) is not list:
-            is_equal = _equal((output,), (draft,)) == [True]
-            return output if is_equal else validated_copy(draft, type(output))
+            return validated_copy(draft, type(output)) if _unequal((output,), (draft,)) else output
         drafted = tuple(draft.messages)
-        equal = _equal(output.messages, drafted)  # as a rule each stands where it stood
-        if all(equal) and len(equal) == len(drafted) == len(output.messages):
+        changed = _unequal(output.messages, drafted)  # as a rule each stands where it stood
+        if not changed and len(drafted) == len(output.messages):
             return output
-        originals, before = {message.id: message for message in output.messages}, self._changed
-        self._changed = {}
-        messages: list[ChatMessage] = []
-        for index, message in enumerate(drafted):
-            is_equal = index < len(equal) and equal[index]
-            original = output.messages[index] if is_equal else _unchanged(message, originals)
+        messages = [*output.messages[: len(drafted)], *drafted[len(output.messages) :]]
+        originals: dict[str, ChatMessage] = {}
+        if len(drafted) != len(output.messages):  # else what differs stands where its original stands
+            originals = {message.id: message for message in output.messages}
+        before, self._changed = self._changed, {}
+        for index in (*changed, *range(len(output.messages), len(drafted))):
+            message = drafted[index]
+            original = _unchanged(message, originals)
             if original is None:
                 try:
                     original = _unchanged(message, before) or _message_copy(message)
@@ -335,7 +336,7 @@ class _PluginThread:
                     path = "".join(wrong.below(f"[{index}]").below(".messages").path)
                     raise PluginFault("invalid_output", f"output{path} {wrong.reason}") from None
                 self._changed[original.id] = original
-            messages.append(original)
+            messages[index] = original
         return Messages(messages)
 
     async def run_one(self, call: Callable[..., Any], arguments: tuple[object, ...], seconds: float) -> Any:
@@ -581,12 +582,15 @@ def _draft_of_message(message: ChatMessage) -> ChatMessage:
         return validated_copy(message, ChatMessage)
 
 
-def _equal(originals: Sequence[Any], drafted: Sequence[Any]) -> list[bool]:
-    """Return which of the values are equal to the originals, place by place; none where they cannot be compared."""
+def _unequal(originals: Sequence[Any], drafted: Sequence[Any]) -> list[int]:
+    """Return the places, of those that both have, where a value is not equal to the original; all of them where they
+    cannot be compared."""
+    count = min(len(originals), len(drafted))
     try:
-        return [is_equal is True for is_equal in map(eq, originals, drafted)]
+        equal = list(map(is_, map(eq, originals, drafted), repeat(True)))
     except Exception:  # whatever a plugin may have put there
-        return []
+        return list(range(count))
+    return [] if all(equal) else [place for place in range(count) if not equal[place]]
 
 
 def _message_copy(message: Any) -> ChatMessage:
