@@ -717,18 +717,19 @@ class SessionCore:
         `ahead` is the state after the first of them, which need not be folded twice.
         """
         self._newest = ()
-        redacts = any(isinstance(event.payload, Redact) for event in events)
+        kinds = {type(event.payload) for event in events}
+        redacts = Redact in kinds
         if redacts or undo_reaches(events, self._state.seq):
             if redacts:
                 self._past_states, self._answered, self._events = {}, (), {}
-            if any(isinstance(event.payload, MessagesRevert) for event in events):
+            if MessagesRevert in kinds:
                 # The answers that told of them are gone with their messages.
                 self._answered = ()
             self._state = fold(self.events(0, events[-1].seq))
         else:
             before = ahead if ahead is not None and ahead.seq >= self._state.seq else self._state
             self._state = fold(events[before.seq - self._state.seq :], before)
-            if not any(isinstance(event.payload, EventRestate | EventUndo) for event in events):
+            if kinds.isdisjoint((EventRestate, EventUndo)):
                 self._newest = events
         if self._state.seq - self._snapshot_seq >= SNAPSHOT_EVERY:
             self._save()

@@ -439,7 +439,11 @@ def _last(words: Iterable[str]) -> str:
 
 
 def _says_more(start: SessionStart, session: SessionFacts) -> bool:
-    return any(value and value != getattr(session, name) for name, value in msgspec.structs.asdict(start).items())
+    for name in start.__struct_fields__:
+        value = getattr(start, name)
+        if value and value != getattr(session, name):
+            return True
+    return False
 
 
 def _part_id(part: Mapping[str, Any], number: int) -> str:

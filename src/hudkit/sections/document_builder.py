@@ -390,7 +390,7 @@ def diff_states(
     pressing = False
     for spec, reader in _TOLD_SECTIONS:
         old, new = reader(before), reader(after)
-        if _unchanged(old, new):
+        if old is new or _unchanged(old, new):
             continue
         recent = known_rows.get(spec.name, ())
         old_rows, new_rows = _recalled_rows(spec, old, recent), _recalled_rows(spec, new, recent)

@@ -113,8 +113,8 @@ def estimate_tokens(calibration: ModelCalibration, amounts: Sequence[float]) -> 
 
 
 def _estimate(calibration: ModelCalibration, units: list[float], doubts: list[list[float]]) -> TokenEstimate:
-    factors = (min(_MAX_FACTOR, max(_MIN_FACTOR, factor)) for factor in calibration.factors)
-    shares = tuple(unit * factor for unit, factor in zip(units, factors, strict=True))
+    factors = [min(_MAX_FACTOR, max(_MIN_FACTOR, factor)) for factor in calibration.factors]
+    shares = tuple(map(mul, units, factors))
     total = sum(shares)
     spread = _spread(doubts, units)
     return TokenEstimate(total, hypot(sqrt(max(spread, 0.0)), _noise(total)), shares)
@@ -136,7 +136,7 @@ def learn_from_report(calibration: ModelCalibration, amounts: Sequence[float], r
         # Two in a row: the model is another one, and all that was learned is in doubt again.
         doubts = _with_diagonal(doubts, [part[2] ** 2 for part in REQUEST_PARTS])
     # The Kalman step: `moved` is covariance times units, `gain` how far each factor follows the residual.
-    moved = [_dot(row, units) for row in doubts]
+    moved = [sum(map(mul, row, units)) for row in doubts]
     variance = max(0.0, _dot(moved, units)) + _noise(reported) ** 2
     residual = reported - _dot(units, calibration.factors)
     if outlier and not calibration.outliers:
@@ -144,9 +144,9 @@ def learn_from_report(calibration: ModelCalibration, amounts: Sequence[float], r
         residual = max(-limit, min(limit, residual))
     gain = [each / variance for each in moved]
     pairs = zip(calibration.factors, gain, strict=True)
-    factors = tuple([_short(factor + step * residual) for factor, step in pairs])
+    factors = _shortened([factor + step * residual for factor, step in pairs])
     # what remains in doubt is symmetric: only its upper triangle is worked out
-    triangle = tuple([_short(doubts[row][col] - gain[row] * moved[col]) for row, col in _UPPER])
+    triangle = _shortened([doubts[row][col] - gain[row] * moved[col] for row, col in _UPPER])
     if not _is_sound(factors, triangle):
         return calibration
     return ModelCalibration(
@@ -188,14 +188,9 @@ def _with_growth(doubts: list[list[float]], before: Sequence[float], now: Sequen
     # Before the first report nothing was learned that could be outdated.
     if not before:
         return doubts
-    changes = [_relative_change(a, b) for a, b in zip(before, now, strict=True)]
+    changes = [abs(b - a) / larger if (larger := max(a, b)) else 0.0 for a, b in zip(before, now, strict=True)]
     growth = [(part[3] * change) ** 2 for part, change in zip(REQUEST_PARTS, changes, strict=True)]
     return _with_diagonal(doubts, growth)
-
-
-def _relative_change(before: float, now: float) -> float:
-    larger = max(before, now)
-    return abs(now - before) / larger if larger else 0.0
 
 
 def _with_diagonal(matrix: list[list[float]], diagonal: Sequence[float]) -> list[list[float]]:
@@ -225,12 +220,12 @@ def _matrix(triangle: Sequence[float]) -> list[list[float]]:
 
 def _triangle(matrix: list[list[float]]) -> Vector:
     """The upper triangle of a symmetric matrix, by rows."""
-    return tuple([_short(matrix[row][col]) for row, col in _UPPER])
+    return _shortened([matrix[row][col] for row, col in _UPPER])
 
 
-def _short(value: float) -> float:
-    """Seven digits: what is kept in every state is no longer than it is known."""
-    return float(f"{value:.7g}")
+def _shortened(values: Sequence[float]) -> Vector:
+    """Seven digits each: what is kept in every state is no longer than it is known."""
+    return tuple(map(float, ("%.7g " * len(values) % tuple(values)).split()))
 
 
 class MeasuredRequest(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -270,7 +265,7 @@ def request_amounts(request: MeasuredRequest) -> Vector:
     untold = 0.0
     if parts.system is None:
         untold = 1.0 if parts.tools is None else UNREPORTED_SYSTEM_SHARE
-    outputs = sum(output.size for output in parts.outputs)
+    outputs = sum([output.size for output in parts.outputs])
     amounts = (
         parts.system or 0,
         parts.tools or 0,
@@ -280,7 +275,7 @@ def request_amounts(request: MeasuredRequest) -> Vector:
         request.messages,
         request.hud,
     )
-    return tuple(float(max(0, each)) for each in amounts)
+    return tuple([float(max(0, each)) for each in amounts])
 
 
 def reduce_calibrations(calibrations: ModelCalibrations, event: Event) -> ModelCalibrations:

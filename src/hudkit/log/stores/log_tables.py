@@ -319,9 +319,9 @@ def store_batch(db: sqlite3.Connection, batch: Batch) -> _StoredBatch:
     for target in built.erased:
         _erase_body(db, session_id, target)
     # An estimate is enough: it only decides when the next checkpoint is due.
-    pages = 3 + sum(len(row.body or b"") // _SQLITE_PAGE_BYTES for row in rows)
+    pages = 3 + sum([len(row.body or b"") // _SQLITE_PAGE_BYTES for row in rows])
     mark = HighWaterMark(position + len(rows), session_id, last.seq, last.link)
-    return _StoredBatch(built.events, mark, pages, any(event.type == "redact" for event in built.events))
+    return _StoredBatch(built.events, mark, pages, "redact" in [event.type for event in built.events])
 
 
 def _erase_body(db: sqlite3.Connection, session_id: str, seq: int) -> None:

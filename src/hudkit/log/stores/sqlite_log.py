@@ -123,8 +123,17 @@ class SqliteLog(BatchAppends):
         """Return the session's last sequence number, 0 for an unknown session."""
         if not is_id(session_id):
             return 0
-        with self._reading() as db:
-            return _last_seq(db, session_id)
+        with self._lock:  # asked before each frame: `_reading` written out, which takes longer than the question
+            try:
+                self._check_open()
+                return _last_seq(self._db, session_id)
+            except StoreError:
+                raise
+            except Exception as error:
+                translated = translate_error(error, self._path)
+                if translated is None:
+                    raise
+                raise translated from error
 
     def event_ids(self, session_id: str, *, upto: int) -> list[str]:
         """Return the ids of the events with `seq <= upto`, in order; see `EventLog.event_ids`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
 from itertools import islice
 from pathlib import Path
@@ -169,22 +169,26 @@ class SectionFiles:
     def __init__(self, paths: SectionPaths, project: Path | None = None) -> None:
         self.paths = paths
         self.project = git_root(project) if project is not None else None
+        folders = [("user", paths.user)]
+        if self.project is not None:
+            folders.append(("project", self.project / FOLDER))
+        self._folders = tuple(folders)
+        # as texts, put together once: they are looked at before every frame
+        self._places = tuple([str(folder) for _, folder in folders])
+        self._trusted = str(paths.trusted)
         self._signature: object = None
         self._files: tuple[SectionFile, ...] = ()
         self._running: Mapping[str, SectionDefinition] = {}
 
     def files(self) -> tuple[SectionFile, ...]:
         """Return every file, whether it runs or not: the user's first, each folder by name. Never raises."""
-        folders = [("user", self.paths.user)]
-        if self.project is not None:
-            folders.append(("project", self.project / FOLDER))
-        signature = (*(_folder_signature(folder) for _, folder in folders), file_signature(self.paths.trusted))
+        signature = (*map(_folder_signature, self._places), file_signature(self._trusted))
         if signature != self._signature:
             trusted = trusted_digests(self.paths.trusted)
             self._files = tuple(
                 _sibling_of(path, level) or read_section_file(path, level, trusted)
-                for level, folder in folders
-                for path in _section_paths(folder)
+                for level, folder in self._folders
+                for path in _section_paths(str(folder))
             )
             running: dict[str, SectionDefinition] = {}
             for file in self._files:
@@ -256,21 +260,21 @@ def add_trust(paths: SectionPaths, digest: str, path: Path) -> None:
         file.write(line + b"\n")
 
 
-def _section_paths(folder: Path) -> Iterator[Path]:
+def _section_paths(folder: str) -> Sequence[Path]:
     try:
         names = os.listdir(folder)  # noqa: PTH208 (looked at before every frame, as a rule in vain)
     except OSError:
-        return
-    paths = sorted(folder / name for name in names)
+        return ()
+    paths = sorted(Path(folder, name) for name in names)
     named = (path for path in paths if path.suffix in _PARSERS and SECTION_NAME.fullmatch(path.stem))
-    yield from islice(named, _MAX_FILES)
+    return tuple(islice(named, _MAX_FILES))
 
 
-def _folder_signature(folder: Path) -> object:
-    return tuple((path.name, file_signature(path)) for path in _section_paths(folder))
+def _folder_signature(folder: str) -> object:
+    return tuple([(path.name, file_signature(path)) for path in _section_paths(folder)])
 
 
-def file_signature(path: Path) -> object:
+def file_signature(path: str | Path) -> object:
     """Return what changes when a file does (inode, size, times); `None` where there is none."""
     try:
         status = os.lstat(path)  # a path's own method costs more than the call

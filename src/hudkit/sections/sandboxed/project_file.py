@@ -44,12 +44,14 @@ class ProjectFile:
     def __init__(self, paths: SectionPaths, project: Path) -> None:
         self._paths = paths
         self._path = git_root(project) / PROJECT_FILE
+        # as texts, put together once: they are looked at before every frame
+        self._places = (str(self._path), str(paths.trusted))
         self._signature: object = None
         self._defaults: ProjectFileDefaults | None = None
 
     def __call__(self) -> ProjectFileDefaults | None:
         """Return the defaults, or `None` where the file gives none that is trusted."""
-        signature = (file_signature(self._path), file_signature(self._paths.trusted))
+        signature = tuple(map(file_signature, self._places))
         if signature != self._signature:
             table = read_project_table(self._path, self._paths)
             self._signature, self._defaults = signature, table.defaults if table.trusted else None
