@@ -34,6 +34,7 @@ from hudkit.agent.hooks import (
     Tools,
     ToolsRequest,
     on_events,
+    replaces_messages,
 )
 from hudkit.agent.plugins import PluginClient, PluginInput
 from hudkit.agent.records import StoredCall, StoredMessage
@@ -91,6 +92,7 @@ class HudPlugin:
             parameters = dict(definition["parameters"])
             output.tools[name] = ToolDefinition(name, str(definition["description"]), parameters, self._runner(name))
 
+    @replaces_messages
     def messages_transform(self, hook_input: ModelCallContext, output: Messages) -> None:
         """Put deltas and tail behind the messages that they belong to; return nothing.
 

@@ -86,7 +86,7 @@ async def build_request(
     hooks = run.setup.hooks
     last_user = next((message.id for message in reversed(messages) if message.role == "user"), "")
     chat = ModelCallContext(run.id, agent.name, model.name, last_user)
-    hooked = Messages(to_chat_messages(messages, pruned=_pruned_words(run)))
+    hooked = Messages(_chat_messages(run, messages))
     blocks, headers = System(list(prompt.blocks)), Headers()
     params = Params(agent.temperature, None, run.settings.max_output, {})
     # messages before the system prompt: the HUD works out both from the messages, and puts its base into the prompt
@@ -112,6 +112,19 @@ async def build_request(
             options=dict(params.options),
         ),
     )
+
+
+def _chat_messages(run: RunContext, messages: Sequence[StoredMessage]) -> list[ChatMessage]:
+    """Return messages as hooks see them; those that are as in the request before are the very same objects."""
+    words, before = run.gives_outputs_back, run.chat_messages
+    run.chat_messages, chat = {}, []
+    for message in messages:
+        converted = before.get(message.id)
+        if converted is None or converted[0] is not message or converted[1] != words:
+            converted = (message, words, to_chat_messages((message,), pruned=_pruned_words(run)))
+        run.chat_messages[message.id] = converted
+        chat += converted[2]
+    return chat
 
 
 def to_chat_messages(

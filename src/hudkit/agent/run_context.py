@@ -23,6 +23,7 @@ from hudkit.agent.agent_definitions import AgentDefinition
 from hudkit.agent.answer_types import AnswerType
 from hudkit.agent.events import AgentEvent, EventBus, ModelSubstituted
 from hudkit.agent.hooks import (
+    ChatMessage,
     Hooks,
     PermissionAsk,
     PermissionStatus,
@@ -472,6 +473,8 @@ class RunContext:
         self._tools_characters = 0
         self.prompt = SystemPrompt("")
         self.last_repeat: tuple[str, int] = ("", 0)
+        # the messages of the last request as hooks saw them, with what each was made of and whether outputs come back
+        self.chat_messages: dict[str, tuple[StoredMessage, bool, list[ChatMessage]]] = {}
         """The last call with its result, and how often it came in a row."""
         self.last_call_at = 0
         """When the last request went out (Unix ms); 0: none did."""

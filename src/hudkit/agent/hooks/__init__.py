@@ -13,7 +13,7 @@ What a plugin awaits must therefore belong to that loop (see `Hooks.within`).
 
 from __future__ import annotations
 
-from hudkit.agent.hooks.plugin_runner import Failure, Hooks, PluginFault, on_events
+from hudkit.agent.hooks.plugin_runner import Failure, Hooks, PluginFault, on_events, replaces_messages
 from hudkit.agent.hooks.points import (
     HOOKS,
     Auth,
@@ -100,4 +100,5 @@ __all__ = [
     "Tools",
     "ToolsRequest",
     "on_events",
+    "replaces_messages",
 ]

@@ -79,6 +79,9 @@ class PluginFault(Exception):
 _EVENT_TYPES = "event_types"
 """The attribute of a hook `event` that says what it wants to hear; it survives where hooks are put into a mapping."""
 
+_REPLACES_MESSAGES = "replaces_messages"
+"""The attribute of a hook `messages_transform` that says that it changes no message itself."""
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -90,6 +93,16 @@ def on_events(*types: str) -> Callable[[_Function], _Function]:
         return function
 
     return decorate
+
+
+def replaces_messages(function: _Function) -> _Function:
+    """Return a hook `messages_transform` that changes no message, but puts others in the place of some.
+
+    It is given the session's own messages in a list of its own, so that nothing is copied for it, and those that are
+    as in the request before are the very same objects. What it puts there it does not change later.
+    """
+    setattr(function, _REPLACES_MESSAGES, True)
+    return function
 
 
 class Hooks:
@@ -281,6 +294,8 @@ class _PluginThread:
         self.calls = calls
         self._loop: asyncio.AbstractEventLoop | None = None
         self._event_types: frozenset[str] | None = getattr(calls.get("event"), _EVENT_TYPES, None)
+        self._replaces_messages = getattr(calls.get("messages_transform"), _REPLACES_MESSAGES, False)
+        self._put: dict[str, tuple[object, ChatMessage]] = {}  # messages that it put last, and what was accepted
         self._copies: dict[str, ChatMessage] = {}  # of messages, as it had them last
         self._changed: dict[str, ChatMessage] = {}  # of those that it changed, as it left them last
         self._maybe_blocked = False  # a call was given up: what it ran may still hold the thread
@@ -301,6 +316,8 @@ class _PluginThread:
         """
         if not isinstance(output, Messages):
             return _draft_of(output)
+        if self._replaces_messages:
+            return Messages(output.messages.copy())
         ids = [message.id for message in output.messages]
         copies: list[Any] = list(map(self._copies.pop, ids, repeat(None)))
         for index in _unequal(output.messages, copies):
@@ -318,6 +335,8 @@ class _PluginThread:
         if not isinstance(output, Messages) or type(draft) is not Messages or type(draft.messages) is not list:
             return validated_copy(draft, type(output)) if _unequal((output,), (draft,)) else output
         drafted = tuple(draft.messages)
+        if self._replaces_messages:
+            return self._with_replaced(drafted, output)
         changed = _unequal(output.messages, drafted)  # as a rule each stands where it stood
         if not changed and len(drafted) == len(output.messages):
             return output
@@ -330,14 +349,32 @@ class _PluginThread:
             message = drafted[index]
             original = _unchanged(message, originals)
             if original is None:
-                try:
-                    original = _unchanged(message, before) or _message_copy(message)
-                except _WrongType as wrong:
-                    path = "".join(wrong.below(f"[{index}]").below(".messages").path)
-                    raise PluginFault("invalid_output", f"output{path} {wrong.reason}") from None
+                original = _unchanged(message, before) or _message_copy(message, index)
                 self._changed[original.id] = original
             messages[index] = original
         return Messages(messages)
+
+    def _with_replaced(self, drafted: Sequence[Any], output: Messages) -> Messages:
+        """Return what a hook left that changes no message: those that are not the session's own are copied once."""
+        messages = output.messages
+        if len(drafted) == len(messages):
+            replaced = [place for place, is_same in enumerate(map(is_, drafted, messages)) if not is_same]
+            if not replaced:
+                return output
+        else:
+            own = {id(message) for message in messages}
+            replaced = [place for place, message in enumerate(drafted) if id(message) not in own]
+        before, self._put = self._put, {}
+        accepted = list(drafted)
+        for place in replaced:
+            message = drafted[place]
+            name = str(getattr(message, "id", ""))
+            put, copy = before.get(name, (None, None))
+            if copy is None or put is not message:
+                copy = _message_copy(message, place)
+            self._put[name] = (message, copy)
+            accepted[place] = copy
+        return Messages(accepted)
 
     async def run_one(self, call: Callable[..., Any], arguments: tuple[object, ...], seconds: float) -> Any:
         """Return what a function returns. Raises `PluginFault`, and lets a cancellation through."""
@@ -593,11 +630,16 @@ def _unequal(originals: Sequence[Any], drafted: Sequence[Any]) -> list[int]:
     return [] if all(equal) else [place for place in range(count) if not equal[place]]
 
 
-def _message_copy(message: Any) -> ChatMessage:
+def _message_copy(message: Any, index: int) -> ChatMessage:
+    """Return a checked copy of the message that a plugin left at this place. Raises `PluginFault`."""
     if type(message) is ChatMessage:
         with suppress(*_UNPACKABLE):
             return _unpack_message(_pack(message))
-    copied: ChatMessage = _check(ChatMessage)(message, 2)
+    try:
+        copied: ChatMessage = _check(ChatMessage)(message, 2)
+    except _WrongType as wrong:
+        path = "".join(wrong.below(f"[{index}]").below(".messages").path)
+        raise PluginFault("invalid_output", f"output{path} {wrong.reason}") from None
     return copied
 
 
