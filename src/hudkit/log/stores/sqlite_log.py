@@ -83,6 +83,7 @@ class SqliteLog(BatchAppends):
         self._pages = 0  # written since the last checkpoint, roughly
         self._truncate = False  # the write-ahead log still holds a payload that was redacted
         self._unsynced: HighWaterMark | None = None  # of the last commit, where that did not wait for the disk
+        self._waits = True  # whether a commit of this connection waits for the disk
         self._sync_timer = SyncTimer(self._sync_in_time)
 
     @property
@@ -263,6 +264,7 @@ class SqliteLog(BatchAppends):
                 raise StoreReadOnly(f"{self._path} was opened read-only", hint="Open it for writing")
             self._sync()
             self._mark.sync()
+            self._have_commits_wait(True)
             db.execute("VACUUM")
             busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             self._pages, self._truncate = 0, bool(busy)
@@ -393,21 +395,23 @@ class SqliteLog(BatchAppends):
     def _writing(self, *, sync: bool = True) -> Iterator[tuple[sqlite3.Connection, HighWaterMarkFile]]:
         """A write transaction with the mark's lock; the block commits and then writes the mark.
 
-        Without `sync` the commit does not wait for the disk.
+        Without `sync` the commit does not wait for the disk, and writes no mark: then nothing is asked of the system
+        that is not needed, as with each question another thread may come between. Its files are looked at behind it.
         """
         with self._lock:
             self._check_open()
             db, mark = self._db, self._mark
             if mark is None:
                 raise StoreReadOnly(f"{self._path} was opened read-only", hint="Open it for writing")
-            self._files.check(db)
+            if sync:
+                self._files.check(db)
             try:
-                if not sync:
-                    db.execute("PRAGMA synchronous = NORMAL")
+                self._have_commits_wait(sync)
                 # In this order always, so that two processes cannot wait for each other: SQLite's lock, then the
                 # mark's.
                 db.execute("BEGIN IMMEDIATE")
-                mark.lock(self._timeout)
+                if sync:
+                    mark.lock(self._timeout)
                 yield db, mark
             except BaseException as error:
                 if db.in_transaction:
@@ -418,9 +422,14 @@ class SqliteLog(BatchAppends):
                     raise
                 raise translated from error
             finally:
-                mark.unlock()
-                if not sync:
-                    db.execute("PRAGMA synchronous = FULL")
+                if sync:
+                    mark.unlock()
+
+    def _have_commits_wait(self, waits: bool) -> None:
+        """Have the next commits wait for the disk, or not; return nothing. Checkpoints wait for it in any case."""
+        if waits is not self._waits:
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if waits else 'NORMAL'}")
+            self._waits = waits
 
     def _checkpoint(self) -> None:
         """Move the write-ahead log into the database where it is long; what was committed is durable either way."""

@@ -182,7 +182,9 @@ class SectionFiles:
 
     def files(self) -> tuple[SectionFile, ...]:
         """Return every file, whether it runs or not: the user's first, each folder by name. Never raises."""
-        signature = (*map(_folder_signature, self._places), file_signature(self._trusted))
+        folders = tuple(map(_folder_signature, self._places))
+        # where there are no files, it is all one what is trusted
+        signature = (folders, any(folders) and file_signature(self._trusted))
         if signature != self._signature:
             trusted = trusted_digests(self.paths.trusted)
             self._files = tuple(

@@ -51,7 +51,10 @@ class ProjectFile:
 
     def __call__(self) -> ProjectFileDefaults | None:
         """Return the defaults, or `None` where the file gives none that is trusted."""
-        signature = tuple(map(file_signature, self._places))
+        own, trusted = self._places
+        file = file_signature(own)
+        # where there is no file, it is all one what is trusted
+        signature = (file, file_signature(trusted) if file is not None else None)
         if signature != self._signature:
             table = read_project_table(self._path, self._paths)
             self._signature, self._defaults = signature, table.defaults if table.trusted else None
