@@ -69,6 +69,50 @@ def test_a_plugin_hears_the_events_that_it_wants_and_is_not_called_for_others() 
     assert heard == ["picky session.idle", "all session.idle", "all message.updated"]
 
 
+def test_a_plugin_that_replaces_messages_is_given_the_sessions_own_and_what_it_puts_there_is_copied_once() -> None:
+    seen: list[list[h.ChatMessage]] = []
+    block = h.ChatMessage("assistant", [h.ChatPart("text", "two, and a block")], "m2")
+
+    class Replacing:
+        @h.replaces_messages
+        def messages_transform(self, given: ModelCallContext, output: h.Messages) -> None:
+            seen.append(list(output.messages))
+            output.messages[1] = block
+            if len(output.messages) == 3:
+                del output.messages[0]
+
+    hooks = Hooks()
+    hooks.add("replacing", Replacing())
+    own = [h.ChatMessage("user", [h.ChatPart("text", "one")], "m1"), h.ChatMessage("assistant", [], "m2")]
+    left = []
+    for messages in (own, own, [*own, h.ChatMessage("user", [h.ChatPart("text", "three")], "m3")]):
+        output = h.Messages(list(messages))
+        asyncio.run(hooks.run("messages_transform", CHAT, output))
+        left.append(output.messages)
+        assert all(given is message for given, message in zip(seen[-1], messages, strict=True))
+    hooks.close()
+    assert [[message.id for message in messages] for messages in left] == [["m1", "m2"], ["m1", "m2"], ["m2", "m3"]]
+    copies = {id(messages[-2 if len(seen[index]) == 3 else -1]) for index, messages in enumerate(left)}
+    assert len(copies) == 1 and id(block) not in copies, "copied when it was put there first"
+    block.parts[0].text = "changed later"
+    assert left[0][1].parts[0].text == "two, and a block"
+    assert own[1].parts == [] and list(hooks.failures) == []
+
+
+def test_what_a_plugin_that_replaces_messages_leaves_is_checked() -> None:
+    @h.replaces_messages
+    def messages_transform(given: ModelCallContext, output: h.Messages) -> None:
+        output.messages[0] = h.ChatMessage("user", [3], "m1")  # type: ignore[list-item]
+
+    own = h.ChatMessage("user", [h.ChatPart("text", "one")], "m1")
+    output = h.Messages([own])
+    hooks = run({"lying": {"messages_transform": messages_transform}}, "messages_transform", CHAT, output)
+    assert output.messages == [own]
+    assert [(failure.kind, "output.messages[0].parts[0]" in failure.message) for failure in hooks.failures] == [
+        ("invalid_output", True)
+    ]
+
+
 async def _throws(given: Any, output: System) -> None:
     output.system.append("bad")
     raise ValueError("broken \x1b[2J")
