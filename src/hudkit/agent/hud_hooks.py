@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import partial
 from itertools import takewhile
@@ -82,7 +83,7 @@ class HudPlugin:
         self._resume = resume
         self._memories: dict[str, _SessionMemory] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._late_record: asyncio.TimerHandle | None = None
+        self._late_records: set[str] = set()
         self._client.watch(self._note_message)
 
     def tool(self, hook_input: ToolsRequest, output: Tools) -> None:  # noqa: ARG002 (the same for every session)
@@ -108,7 +109,8 @@ class HudPlugin:
             self._resume = self.attached.resume(session_id, self._resume)
         self._read_new(memory, session_id)
         sent = memory.sent
-        sent.follow(output.messages, memory.entries, session_id)
+        sent.follow(output.messages, memory.entries, memory.renewed, session_id)
+        memory.renewed.clear()
         call = HostCall(
             entries=sent.entries,
             window=self._client.window(),
@@ -122,22 +124,21 @@ class HudPlugin:
         )
         injection = self.attached.prepare_call(session_id, call, parent=memory.parent)
         memory.goes_on = True
-        if call.recorded_later:  # where no response begins, as after a failure of another plugin
-            if self._late_record is not None:
-                self._late_record.cancel()
-            self._late_record = self._loop.call_later(_LATEST_RECORD, self.attached.write_behind, session_id)
+        if call.recorded_later and session_id not in self._late_records:
+            # where no response begins, as after a failure of another plugin
+            self._late_records.add(session_id)
+            self._loop.call_later(_LATEST_RECORD, self._record_late, session_id)
         memory.base = injection.base
         if injection.frame is not None:
             self._client.figures(session_id, **_figures(injection.frame))
         messages = output.messages
         before, memory.with_blocks = memory.with_blocks, {}
         for index, blocks in injection.behind.items():
-            for number, block in enumerate(blocks):
-                key, message = (block, f"{number}"), messages[index]
-                pair = before.get(key)
-                if pair is None or pair[0] is not message:
-                    pair = (message, _with_block(message, *key))
-                memory.with_blocks[key], messages[index] = pair, pair[1]
+            message = messages[index]
+            last = before.get(message.id)
+            if last is None or last[0] is not message or last[1] != blocks:
+                last = (message, blocks, _with_blocks(message, blocks))
+            memory.with_blocks[message.id], messages[index] = last, last[2]
         if injection.tail and messages:
             messages[-1] = _with_block(messages[-1], injection.tail, "tail")
 
@@ -199,6 +200,10 @@ class HudPlugin:
         with suppress(RuntimeError):  # the plugin's loop is closed
             self._loop.call_soon_threadsafe(work)
 
+    def _record_late(self, session_id: str) -> None:
+        self._late_records.discard(session_id)
+        self.attached.write_behind(session_id)
+
     def _read_ahead(self, message: StoredMessage) -> None:
         memory = self._memory_of(message.session_id)
         self.attached.read_ahead(message.session_id, self._entry(memory, self._client.read(message)))
@@ -243,6 +248,7 @@ class HudPlugin:
             messages = self._client.messages(session_id)
         for message in messages:
             memory.entries[message.id] = self._entry(memory, message)
+            memory.renewed.add(message.id)
         # only up to the last that cannot change any more: an open response is read again
         closed = list(takewhile(_is_closed, messages))
         memory.upto = closed[-1].id if closed else memory.upto
@@ -257,25 +263,27 @@ class HudPlugin:
 class _SessionMemory:
     """What is remembered of one session beside its log.
 
-    `entries` are the messages, closed ones up to the id `upto`; the others are of the last call. `goes_on`: since
-    that call nothing was taken back. `with_blocks` are the messages of that call that blocks stand behind, before and
-    with each.
+    `entries` are the messages, closed ones up to the id `upto`; the others are of the last call. `renewed` are the
+    ids of those that were read since then, `goes_on`: since that call nothing was taken back. `with_blocks` are by
+    their ids the messages of that call that blocks stand behind: each before, the blocks, and with them.
     """
 
     def __init__(self, parent: str) -> None:
         self.parent = parent
         self.entries: dict[str, HostMessage] = {}
+        self.renewed: set[str] = set()
         self.upto = ""
         self.goes_on = False
         self.last_read: Message | None = None
         self.last_entry: HostMessage | None = None
         self.sent = _SentMessages()
-        self.with_blocks: dict[tuple[str, str], tuple[ChatMessage, ChatMessage]] = {}
+        self.with_blocks: dict[str, tuple[ChatMessage, tuple[str, ...], ChatMessage]] = {}
         self.base = ""
         self.system_characters = 0
 
     def start_anew(self) -> None:
         """Forget the messages: some were taken back, or are there again."""
+        self.renewed.update(self.entries)
         self.entries.clear()
         self.upto, self.goes_on = "", False
 
@@ -292,30 +300,30 @@ class _SentMessages:
         self.size = 0
         self.outputs: Counter[str] = Counter()
         self._chats: list[ChatMessage] = []
-        self._ids: list[str] = []
-        self._stored: list[HostMessage | None] = []
+        self._ids: set[str] = set()
 
-    def follow(self, chats: Sequence[ChatMessage], stored: Mapping[str, HostMessage], session_id: str) -> None:
-        """Take up the messages of a request; `stored` has what is stored of each, by its id."""
-        shared = _count_shared(self._chats, chats)
-        ids = [*self._ids[:shared], *(chat.id for chat in chats[shared:])]
-        now = list(map(stored.get, ids))
-        shared = min(shared, _count_shared(self._stored, now))
-        if shared < len(self._chats):  # some were taken back, or changed: what was added up is not known for a part
-            shared, self.entries, self.size, self.outputs = 0, [], 0, Counter()
-        new = [_entry_of(*pair, session_id) for pair in zip(chats[shared:], now[shared:], strict=True)]
-        # another list: whoever was given the last one compares it with this one
-        self.entries = [*self.entries, *new]
-        self.size += sum([entry.size for entry in new])
-        for part in (part for chat in chats[shared:] for part in chat.parts if part.kind == "tool"):
+    def follow(
+        self,
+        chats: Sequence[ChatMessage],
+        stored: Mapping[str, HostMessage],
+        renewed: AbstractSet[str],
+        session_id: str,
+    ) -> None:
+        """Take up the messages of a request.
+
+        `stored` has what is stored of each, by its id; what is `renewed` in it was read since the last request.
+        """
+        goes_on = len(chats) >= len(self._chats) and all(map(is_, self._chats, chats))
+        if not goes_on or not self._ids.isdisjoint(renewed):  # what was added up is not known for a part
+            self._chats, self._ids, self.entries, self.size, self.outputs = [], set(), [], 0, Counter()
+        new = chats[len(self._chats) :]
+        entries = [_entry_of(chat, stored.get(chat.id), session_id) for chat in new]
+        # other lists: whoever was given the last ones compares them with these
+        self._chats, self.entries = list(chats), [*self.entries, *entries]
+        self._ids.update([chat.id for chat in new])
+        self.size += sum([entry.size for entry in entries])
+        for part in (part for chat in new for part in chat.parts if part.kind == "tool"):
             self.outputs[part.tool] += len(part.text)
-        self._chats, self._ids, self._stored = list(chats), ids, now
-
-
-def _count_shared(before: Sequence[object], now: Sequence[object]) -> int:
-    """Return how many objects at the begin are the same ones."""
-    alike = list(map(is_, before, now))
-    return alike.index(False) if False in alike else len(alike)
 
 
 def _entry_of(chat: ChatMessage, stored: HostMessage | None, session_id: str) -> HostMessage:
@@ -386,6 +394,12 @@ def _role(message: ChatMessage) -> str:
     if message.role == "assistant" and any(part.kind == "tool" for part in message.parts):
         return "tool"
     return message.role
+
+
+def _with_blocks(message: ChatMessage, blocks: Sequence[str]) -> ChatMessage:
+    for number, block in enumerate(blocks):
+        message = _with_block(message, block, f"{number}")
+    return message
 
 
 def _with_block(message: ChatMessage, text: str, id: str) -> ChatMessage:
