@@ -109,7 +109,10 @@ class _RecordedIds(msgspec.Struct, frozen=True):
     generations: tuple[frozenset[str], ...] = ()
 
     def __contains__(self, event_id: str) -> bool:
-        return any(event_id in generation for generation in self.generations)
+        for generation in self.generations:  # noqa: SIM110 (asked for each event: a generator costs more than it)
+            if event_id in generation:
+                return True
+        return False
 
     def __bool__(self) -> bool:
         return bool(self.generations)

@@ -315,6 +315,9 @@ def _extract_statements(
     if not text.strip():
         return standing, ()
     extracted, after = _extracted(text, standing, by_agent)
+    most = max(map(len, (after.rules, after.decisions, after.preferences, after.facts)))
+    if not extracted and most <= _MAX_STANDING:  # as a rule
+        return after, ()
     payloads: list[Payload] = [ConstraintRemove("", rule, derived=True) for rule in extracted.withdrawn]
     payloads += [_ending(ended) for ended in extracted.ended]
     payloads += [

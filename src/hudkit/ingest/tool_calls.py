@@ -134,7 +134,7 @@ def finished_call(part: ToolPart) -> FinishedCall:
         task=(_text(arguments, _TASK) or "") if is_task else "",
         partial=bool(arguments.get("offset") or arguments.get("limit")),
         part=_part(arguments) if kind == "read" else "",
-        main_argument=next((text for name in _MAIN_ARGUMENT if (text := _text(arguments, (name,)))), ""),
+        main_argument=_main_argument(arguments),
         output=part.output,
         error=part.error,
         ended=part.end,
@@ -220,6 +220,14 @@ def _edits(arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         if old is not None and new is not None:
             pairs.append((old, new))
     return tuple(pairs)
+
+
+def _main_argument(arguments: Mapping[str, Any]) -> str:
+    for name in _MAIN_ARGUMENT:
+        value = arguments.get(name)
+        if value and isinstance(value, str):
+            return value
+    return ""
 
 
 def _text(arguments: Mapping[str, Any], names: Sequence[str]) -> str | None:
