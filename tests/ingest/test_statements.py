@@ -383,11 +383,80 @@ def test_a_request_to_note_an_answer_is_no_rule(message: str) -> None:
         "3fa9c1 never cache avatars\n81be07 always use utf-8\n\nwhich of those broke the login?",
         "1. Always check the inputs\n2. Never skip a test\nWould you like me to proceed?",
         "Rectangles must never overlap. All sides are at most 4 cm.\n\nthat is from my son's homework, any hint?",
+        "here's what the agency sent us, can you boil it down:\nTenants must air daily. Pets are never allowed.",
+        "Here's the changelog of the lib, summarise please:\n- 2.0: always close cursors\n- 2.1: `tz` must be given",
+        "Compare the two policies below.\nPolicy A: staff must badge in.\nPolicy B: guests may come with a host.",
+        "Read the following and tell me if it is legal:\nStaff may not work elsewhere. All patents belong to us.",
+        "from the minutes:\n- all trips need approval\n- no more paper cups\nwhat's that last point about",
+        "dear all, please note that the sink must be left clean. that was the mail. how do I answer it nicely?",
+        "Draft an out-of-office note: in urgent cases people should always call Ms Ode.",
+        "From here: https://example.org/faq\n'Members must pay by the 5th.'\nis there a late fee?",
+        "Which would you take, and why? 1) RabbitMQ 2) a table in Postgres 3) Kafka",
     ],
 )
 def test_what_is_shown_to_be_worked_on_states_nothing(message: str) -> None:
     said = heard(message)
     assert not (said.rules or said.preferences or said.facts or said.decisions)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "$ npm run build\n> shop@1.4.2 build\n[vite] You must set VITE_URL before building.\nany idea?",
+        "$ terraform plan\nError: invalid provider\nProvider requires a region. You must specify one.\nugh",
+        "Traceback (most recent call last):\nValueError: x\nAll sizes must be at least 3.\nwhat now",
+        "why is this slow\nSELECT * FROM orders o\nJOIN users u ON u.id = o.uid\nAND note NOT LIKE '%do not ship%'",
+    ],
+)
+def test_what_a_program_printed_over_several_lines_states_nothing(message: str) -> None:
+    assert not heard(message)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["never run make without -j4 here", "Please never call that script by hand.", "- Always pass -j4 to make"],
+)
+def test_what_is_said_right_behind_printed_lines_is_heard(said: str) -> None:
+    assert heard(f"$ make all\nmake: *** [all] Error 2\nLinker output follows in build.log\n{said}").rules
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "In chess a rook must never jump. Write a function that checks this.",
+        "In my novel the abbey has one law: no one speaks after sunset. Write the scene.",
+        "The rules of the game: each player draws two cards, nobody may show them. Simulate it.",
+        "Requirements from the job ad: must speak Dutch, never late. Do I have a chance?",
+    ],
+)
+def test_what_holds_in_a_game_or_a_story_is_no_rule(message: str) -> None:
+    assert not heard(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "don't ask how long that took me",
+        "I'd rather die than write another cover letter",
+        "I'm so tired of this, I always end up fixing what others broke",
+        "The printer only works if you turn it off and on again, typical",
+        "ok then leave it as it is",
+        "Explain why one should never divide by zero",
+        "Sometimes I think we should only sell online",
+        "the parser takes a list and always returns a dict, is that right",
+        "so it passes locally but never in CI, what's different there",
+        "Every hostel in town is full that week",
+        "please list all islands that have no harbour",
+        "the last two columns can go",
+    ],
+)
+def test_a_turn_of_phrase_a_complaint_and_a_hidden_question_demand_nothing(message: str) -> None:
+    assert not heard(message)
+
+
+def test_a_case_is_no_rule_without_what_is_to_be_done_in_it() -> None:
+    rules = heard("From now on whenever you touch the schema, tell me before you run it. I mean BEFORE.").rules
+    assert [rule.text for rule in rules] == ["From now on whenever you touch the schema, tell me before you run it"]
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ("limit", rf"^{_ORDER} (?:any|anything|everything|whatever|all)(?: [\w-]+){{0,2}} (?:above|over|under|below|longer|larger|bigger|older|more)(?: than)? \S*\d.*"),
     ("limit", r"^(?!(?:i|we|it)\b)[^,;]{3,60}\b(?:may|can|must|should) (?:only )?(?:\w+ ){0,3}(?:at (?:the )?(?:most|least)|no more than|up to|only) (?:\S*\d|one\b|two\b|three\b|five\b|ten\b).*"),
     ("priority", r"^(?!(?:who|what|which|the one|he|she|it|this|that|i|we|you)\b)[^,;]{3,60} (?:comes?|goes) (?:first|before \S+)(?:,.*)?$"),
-    ("universal", r"^(?:all|every|any|each) (?!of\b|the\b|this\b|good\b)[^,;]{3,50}? (?:is|are|needs?|requires?|goes|comes?|writes?) (?!(?:green|passing|done|red|failing|ok|okay|fine|there|here|gone|ready|up|now|good|new|old|wrong|\w+ing|a \d|an error|slower|faster|slow|fast|fixed|back|empty|broken)\b)\S.+"),
+    ("universal", r"^(?!.*\b(?:that|this|last) (?:week|weekend|day|night|evening|morning|afternoon|month|year|summer|winter)\b)(?:all|every|any|each) (?!of\b|the\b|this\b|good\b)[^,;]{3,50}? (?:is|are|needs?|requires?|goes|comes?|writes?) (?!(?:green|passing|done|red|failing|ok|okay|fine|there|here|gone|ready|up|now|good|new|old|wrong|\w+ing|a \d|an error|slower|faster|slow|fast|fixed|back|empty|broken)\b)\S.+"),
     ("universal", r"^(?:everything|anything) (?:under|that|which|in|behind|above|below|from) .+ (?:needs?|must|requires?|gets?|goes|has to|belongs?) \S.*"),
     ("universal", r"^(?:an? )(?!(?:user|customer|friend|colleague|client|bug|lot|few|bit|test|quick|new|small)\b)[\w-]+(?: [\w-]+){0,2} (?:needs|requires|has to have|must have) (?!to be fixed)\S.+"),
     ("custom", rf"^{_KIND} (?:need|require)s? \S.*"),
@@ -108,7 +108,7 @@ _FORMS: tuple[tuple[str, str], ...] = (
 """The forms, each with what its clause is made of."""
 
 _MOMENT = re.compile(
-    r"(?i)\b(?:yesterday|today|tomorrow|tonight|right now|at the moment|currently|just now|this (?:morning|time|one|bug|file|page|function)|again|already|so far|yet|last (?:week|time|night|year|month)|i (?:think|guess|believe)|maybe|perhaps|probably|apparently|seems?|looks like|for some reason|in production right|somehow|strange|weird|dumb|stupid|because of the (?:bug|crash))\b"
+    r"(?i)\b(?:yesterday|today|tomorrow|tonight|right now|at the moment|currently|just now|this (?:morning|time|one|bug|file|page|function)|(?:that|this) (?:week|weekend|day|night|evening|afternoon|month|summer|winter)|again|already|so far|yet|last (?:week|time|night|year|month)|i (?:think|guess|believe)|maybe|perhaps|probably|apparently|seems?|looks like|for some reason|in production right|somehow|strange|weird|dumb|stupid|because of the (?:bug|crash))\b"
 )
 _COMPLAINS = re.compile(
     r"(?i)\b(?:crash\w*|broken|fail(?:s|ed|ing)\b(?!,)|wrong|lost|stuck|hang\w*|timeout|timed out|empty|duplicat\w+|corrupt\w*|missing|error message|complain\w*)\b"
@@ -134,7 +134,13 @@ def form_of(clause: str) -> str:
             if not checked or not (_MOMENT.search(checked) or _COMPLAINS.search(checked)):
                 return form
             return ""
-    return holds_beyond_now(words)
+    return "" if _AT_ONE_TIME.search(words) else holds_beyond_now(words)
+
+
+_AT_ONE_TIME = re.compile(
+    r"(?i)\b(?:that|last) (?:week|weekend|day|night|evening|morning|afternoon|month|year|summer|winter)\b"
+)
+"""A time that is gone or comes once."""
 
 
 @cache  # compiled with the first message, not when the package is imported

@@ -33,6 +33,7 @@ _SUPPOSES = _any_of(
     r"\b(?:had|were) (?:we|i|it) (?:to )?",
     r"\b(?:maybe|perhaps|possibly|might|wonder(?:ing|ed)?|not sure|unsure|vielleicht|falls wir)\b",
     r"\bif i (?:could|can)\b",
+    r"\b(?:sometimes|at times|now and then) i (?:think|wonder|feel|dream)\b|\bi (?:sometimes|often) (?:think|wonder|feel like)\b|\bif it were up to me\b",
     r"\bas far as i (?:can|know|understand|remember|see|recall)\b|\bas i understand (?:it|this|that)\b",
 )
 
@@ -53,9 +54,20 @@ _SELF = _any_of(r"\byou (?:said|told|asked|mentioned|want(?:ed)?)\b")
 
 
 _ASKS_BACK = re.compile(
-    r"(?i),? (?:isn|aren|doesn|don|can|wasn|weren|didn|hasn|haven|couldn)['’]t (?:it|you|they|we|he|she|i|that|there)\W*$|, (?:is|are|does|do|was|were|did|has|have) (?:it|they|we|he|she|you|that|there)\W*$"
+    r"(?i),? (?:isn|aren|doesn|don|can|wasn|weren|didn|hasn|haven|couldn)['’]t (?:it|you|they|we|he|she|i|that|there)\W*$|,? (?:is|was|are) (?:that|this|it|they) (?:right|correct|true|so|ok(?:ay)?|normal|intended|expected|possible|allowed|still true|legal|a bug)\W*$|, (?:is|are|does|do|was|were|did|has|have) (?:it|they|we|he|she|you|that|there)\W*$"
 )
-"""The end of a statement that asks whether it is so: ", isn't it"."""
+"""The end of a statement that asks whether it is so: ", isn't it", ", is that right"."""
+
+
+_ASKS_FOR_REASONS = re.compile(
+    r"(?i)^(?:(?:please|can you|could you|also|and|now|so) )*(?:(?:explain|describe|discuss|clarify)(?: to me)?|tell me) (?:why|how|what)\b(?!.*\b(?:always|never (?!divide)|every|each|whenever|before|when) you\b)(?!.*\b(?:always|every time|each time|whenever|from now on)\b)"
+)
+"""A question in the form of an order: "explain why one should never divide by zero"."""
+
+_ENDS_IN_QUESTION = re.compile(
+    r"(?i)^(?!(?:please |and |so |but |also )*(?:never|always|don['’]?t|do not|no|only|use|keep|stop|avoid)\b).*(?:, |\b(?:so|and|but) )(?:what(?:['’]s| is| are| do| does| did| went| gives)\b|where(?:['’]s| is| are| did| do| does| can)\b|why(?:['’]s| is| are| did| do| does| not)?\b|how (?:do|does|did|can|come|is|are|much|many|long)\b|who(?:['’]s| is| cares| did| does)\b|which (?:one|is|of)\b|any (?:idea|clue|reason)\b)[^,]*$"
+)
+"""What is told for the sake of a question at its end: "it passes here but never there, what's different"."""
 
 
 def is_question(sentence: Sentence) -> bool:
@@ -65,7 +77,9 @@ def is_question(sentence: Sentence) -> bool:
 
 @lru_cache(_READ_AGAIN)
 def _asks(text: str) -> bool:
-    return bool(_ASKS.match(text)) or bool(_ASKS_BACK.search(text))
+    return bool(
+        _ASKS.match(text) or _ASKS_BACK.search(text) or _ASKS_FOR_REASONS.match(text) or _ENDS_IN_QUESTION.match(text)
+    )
 
 
 @lru_cache(_READ_AGAIN)

@@ -492,9 +492,20 @@ def _rule_spans(
         if len(clauses) > 1 and _demands(bare[begin:], "", norm=False):
             yield begin, len(bare)
         return
+    starts = [
+        index
+        for place, index in enumerate(starts)
+        if not (place and starts[place - 1] == index - 1 and _ONLY_A_CASE.match(bare[slice(*clauses[index - 1])]))
+    ]
     for first, following in zip(starts, (*starts[1:], len(clauses)), strict=True):
         begins = _first_clause_of_rule(bare, clauses, first, starts)
         yield clauses[begins][0], clauses[following - 1][1]
+
+
+_ONLY_A_CASE = re.compile(
+    r"(?i)^\s*(?:(?:and|but|so|also|please|from (?:now|here|today) on|in (?:the )?future|going forward|always),? )*(?:when(?:ever)?|if|each time|every time|as soon as|once|unless|as long as|in case) (?:you|we|it|they|he|she|some\w+|any\w*|there|an?|the|your|my|our) [^,;:]*$"
+)
+"""A clause that names a case and orders nothing yet: "whenever you touch a migration"."""
 
 
 def _demanding_clauses(

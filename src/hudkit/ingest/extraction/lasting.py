@@ -73,13 +73,16 @@ _FOR_EVER = re.compile(
 )
 """Words by which such a request asks for more."""
 
+_THAT_TIME = re.compile(r"(?i)\bthat (?:week|weekend|day|night|evening|morning|afternoon|month|year)\b")
+"""A time that is gone or comes once: what is so then is no custom."""
+
 _POINTS_AT = re.compile(
     r"(?i)\b(?:this|that|these|those|your) (?:approach|plan|one|option|steps?|idea|version|way|method|solution|suggestions?|changes?|order|structure)\W*$"
 )
 """The end of a sentence that says nothing without what it points at."""
 
 _ERRAND = re.compile(
-    rf"(?i)^(?:(?:ok(?:ay)?|so|now|then|and|but|also|please|pls|plz|hi|hey|hm+|first|next),? )*(?:(?:could|can|would|will) (?:you|u) (?:please )?)?(?:(?P<just>just )?(?:go and |quickly )?(?P<verb>{'|'.join(sorted(ONCE_VERBS))})(?: me)?(?: up| out)?|let['’]?s (?:begin|start|continue|go on|move on|look|see)(?: with| at| on| to| by)?) (?P<what>(?:all )?(?:the|a|an|those|these|that|this|some|my|our|two|three|few)\b) (?P<rest>.*)$"
+    rf"(?i)^(?:(?:ok(?:ay)?|so|now|then|and|but|also|please|pls|plz|hi|hey|hm+|first|next),? )*(?:(?:could|can|would|will) (?:you|u) (?:please )?)?(?:(?P<just>just )?(?:go and |quickly )?(?P<verb>{'|'.join(sorted(ONCE_VERBS))})(?: me)?(?: up| out)?|let['’]?s (?:begin|start|continue|go on|move on|look|see)(?: with| at| on| to| by)?) (?P<what>(?:all )?(?:the|a|an|those|these|that|this|some|my|our|two|three|few)\b|(?<=list )(?:all|every)\b|(?<=find )(?:all|every)\b|(?<=name )(?:all|every)\b|(?<=count )(?:all|every)\b|(?<=show me )(?:all|every)\b) (?P<rest>.*)$"
 )
 """An order for one thing: what is done and to what."""
 
@@ -100,7 +103,7 @@ _TOLD = frozenset(["prep", "the", "a", "my", "his"])
 
 _DESCRIBES = re.compile(
     r"(?i)^(?:users?|customers?|clients|people|visitors|everybody|nobody) (?:can['’]?t|cannot|don['’]?t|get|gets|see|sees|complain\w*|always)\b|^(?!.*\b(?:must|should|may not|has to|have to|never|don['’]t|do not|if|when(?:ever)?)\b).*\b(?:blank|crash\w*|broken|fail(?:s|ed|ing)|stuck|hang\w*|timed? out|empty|corrupt\w*|a (?:404|500|spinner))\b"
-    r"|\b(?:gets?|keeps?|goes|go) (?:\w+ )?(?:stuck|blank|broken|corrupt\w*|lost|empty|wrong|missing|overwritten|deleted)\b|\b(?:has|have) been \w+ed$|^(?:we|i) (?:have|run|use|maintain|own|got) [^,]+(?:,[^,]+)?,? (?:and|but) (?:the|our|my) |^\w+ (?:folks|people|users|guys) (?:always|never|keep)\b|, (?:right|no)$|,? (?:i (?:believe|think|guess|suppose|assume)|afaik|iirc|as far as i (?:know|can (?:see|tell)))$|^after every \w+ .*\b(?:is|are|has)\b|^(?:the |our )?[\w-]+ rules:"
+    r"|\b(?:gets?|keeps?|goes|go) (?:\w+ )?(?:stuck|blank|broken|corrupt\w*|lost|empty|wrong|missing|overwritten|deleted)\b|\b(?:has|have) been \w+ed$|^(?:we|i) (?:have|run|use|maintain|own|got) [^,]+(?:,[^,]+)?,? (?:and|but) (?:the|our|my) |^\w+ (?:folks|people|users|guys) (?:always|never|keep)\b|, (?:right|no|not bad|nice|great|cool|wow|typical|as usual|as always|lol|sigh|argh?|grr+|yay)$|\bi (?:always|never|constantly|keep|only ever) (?:end(?:ing)? up|forget\w*|lose|losing|wonder\w*|struggl\w+|mess\w*|get(?:ting)? (?:it|this|lost|stuck|confused)|fail\w*|cry\w*|laugh\w*|learn)\b|,? (?:i (?:believe|think|guess|suppose|assume)|afaik|iirc|as far as i (?:know|can (?:see|tell)))$|^after every \w+ .*\b(?:is|are|has)\b|^(?:the |our )?[\w-]+ rules:"
 )
 """How somebody describes what goes wrong, or what he only believes."""
 
@@ -131,6 +134,8 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, st
         or "**" in bare
         or _REASSURES.match(bare)
         or _POINTS_AT.search(bare)
+        or _LEAVES_IT.fullmatch(bare.rstrip(" .!"))
+        or _THAT_TIME.search(bare)
         or _FOR_TODAY.match(bare)
         or _BARE_PHRASE.match(bare.rstrip(" .!"))
         or (_IN_TURN.match(bare) and not _FOR_EVER.search(bare))
@@ -271,12 +276,50 @@ def with_referent(text: str, before: Sentence | None) -> str:
     return whole if len(whole) <= MAX_RULE else text
 
 
+_TEXTS = r"(?:change-?log|release notes?|logs?|outputs?|traces?|threads?|transcripts?|chats?|minutes|tickets?|feedback|readme|docs?|polic(?:y|ies)|terms|contracts?|clauses?|articles?|abstracts?|paragraphs?|sections?|poems?|haikus?|songs?|lyrics|stor(?:y|ies)|recipes?|ads?|adverts?|postings?|listings?|code|snippets?|functions?|scripts?|schemas?|quer(?:y|ies)|diffs?|mails?|e-?mails?|letters?|messages?|texts?|posts?|tweets?|signs?|notices?|posters?|captions?|invitations?|announcements?|disclaimers?|banners?|voicemails?|speech(?:es)?|scenes?|out-of-office(?: \w+)?|auto-?repl(?:y|ies)|cards?)"
+"""What somebody may show, or has written for him."""
+
 _SHOWS_TEXT = re.compile(
-    r"(?i)^(?:(?:please|can you|could you|would you|now|also|hi|hey)[,]? )*(?:proof-?read|clean up|tidy up|compare|contrast|transcribe|simplify|annotate|translate|summari[sz]e|rephrase|rewrite|paraphrase|polish|correct|check|edit|improve|explain|review|analy[sz]e|format|shorten|comment on)\b[^:.?!]*(?::|\b(?:below|(?:the )?following|this (?:text|sentence|paragraph|mail|e-?mail|letter|message|poem|abstract|article|section|clause)))"
-    r"|^[^:.?!]{0,80}\b(?:i quote|quote|and i quote|wrote back|writes|wrote|says|said|reads|reply|replied|comment|mail|e-?mail|letter|message|sign|poster|notice|manual|assignment|review|terms|text|sentence|paragraph|slogan|headline|clause|proverb|saying|motto)[^:.?!]{0,60}:(?= |$)"
+    r"(?i)^(?:(?:please|can you|could you|would you|now|also|hi|hey)[,]? )*(?:proof-?read|clean up|tidy up|compare|contrast|transcribe|simplify|annotate|translate|summari[sz]e|rephrase|rewrite|reword|paraphrase|polish|correct|check|edit|improve|explain|review|analy[sz]e|format|shorten|condense|boil down|fact-?check|comment on)\b[^:.?!]*(?::|\b(?:below|(?:the )?following|this (?:text|sentence|paragraph|mail|e-?mail|letter|message|poem|abstract|article|section|clause)))"
+    r"|^[^:.?!]{0,80}\b(?:i quote|quote|and i quote|wrote back|writes|wrote|says|said|reads|reply|replied|comment|mail|e-?mail|letter|message|sign|poster|notice|manual|assignment|review|terms|text|sentence|paragraph|slogan|headline|clause|proverb|saying|motto|change-?log|job ad|job posting)[^:.?!]{0,60}:(?= |$)"
+    r"|^(?:(?:please|can you|could you|now|also|hi|hey|and)[,]? )*(?:read|look at|have a look at|take a look at|what (?:do|would) you (?:think|make|say) (?:of|about|to)|what about|is|are|does|tell me (?:if|whether|what) you think of) (?:the following|this|these)\b[^:.?!]{0,80}:(?= |$)"
+    rf"|^(?:from|out of|copied from|pasted from|found (?:this )?(?:in|on)) (?:the|their|his|her|my|our|an?|this|that) (?:[\w'’.-]+ ){{0,3}}(?:{_TEXTS}|website|site|wiki|faq|lease|forum|book|slides|mailing list|meeting|newsletter|magazine|newspaper|app|channel|group)\b[^:.?!]{{0,40}}:(?= |$)"
+    # "here's what the vendor sent us, can you boil it down:"
+    rf"|^(?:(?:hi|hey|so|ok(?:ay)?|and|right|fyi)[,.]? )*(?:here(?:['’]s| is| are)|this is|these are|see|i got|we got) (?:(?:the|an?|my|our|some|their|his|her) (?:[\w'’.-]+ ){{0,3}}{_TEXTS}\b|what (?!(?:i|we)\b)[^:.?!]{{1,40}}\b(?:sent|wrote|said|gave|posted|got|has|have|says)\b)[^:.?!]{{0,80}}:(?= |$)"
+    # "write an out-of-office note: …"
+    rf"|^(?:(?:please|can you|could you|now|also|then)[,]? )*(?:write|draft|compose|create|make|generate|print|design|send|post)(?: me| us| them)? (?:an?|the|some|this) (?:[\w'’.-]+ ){{0,3}}{_TEXTS}\b[^:.?!]{{0,60}}:(?= |$)"
 )
 """How somebody begins who shows a text of others, or one to be worked on: what stands behind it orders nothing."""
 
+
+_WORKS_ON_TEXT = re.compile(
+    r"(?i)^(?:(?:please|can you|could you|would you|now|also|hi|hey)[,]? )*(?:proof-?read|compare|contrast|translate|summari[sz]e|rephrase|rewrite|reword|paraphrase|simplify|shorten|condense|explain|review|analy[sz]e|improve|correct) (?:the|these|those|this|both|my|our|their|his|her|two|three) |\b(?:tell me (?:if|whether|what|how)|what do you think|is (?:it|this|that))\b[^:]*:$"
+)
+"""An order to work on one text: what that is called announces nothing."""
+
+_HOLDS_ELSEWHERE = re.compile(
+    r"(?i)^(?:(?:so|and|but|ok(?:ay)?),? )*(?:in (?:chess|checkers|poker|bridge|monopoly|scrabble|backgammon|sudoku|tetris|tennis|football|soccer|basketball|handball|volleyball|hockey|golf|rugby|cricket|baseball)\b"
+    r"|in (?:my|the|this|that|our|a) (?:\w+ )?(?:novel|story|book|film|movie|play|comic|fairy tale|thriller|saga|game|world|kingdom)\b[^:]*\b(?:laws?|rules?|commandments?|customs?|oaths?|tells|says|forbids|shouts)\b[^:]*:"
+    r"|(?:the |some |these )?(?:rules|laws|requirements|conditions|criteria) (?:of|in|from|for|on) (?:the |this |that |my |our |an? )?(?:[\w-]+ )?(?:game|puzzle|riddle|sport|contest|tournament|story|novel|quiz|job|ad|advert|advertisement|posting|listing|tender|leaflet|flyer|brochure|forum|poster|puzzle)\b)"
+)
+"""What holds in a game, in a story, for who answers an advertisement."""
+
+_SAYS_NOTHING = re.compile(
+    r"(?i)^(?:(?:and|but|so|oh|well|please|haha|lol),? )*(?:(?:please )?don['’]?t (?:even )?(?:ask (?:me )?(?:how|why|what|where|who)|get me (?:wrong|started)|tell me|quote me|laugh|judge|hold your breath|look at me|you (?:have|need|think|dare|just))\b|never (?:say never|again!|been better|heard of|a dull moment)\b|(?:you|one) never knows?\b|always a pleasure|no (?:pun intended|such luck|kidding|offen[cs]e|luck|wonder|way|chance|hard feelings|pain,? no gain)\b"
+    r"|nothing (?:ventured|beats|new|special|fancy|personal)\b|i(?:['’]ll| will| would|['’]d) never (?:understand|know|get used|forget|have (?:guessed|thought))\b|who(?:ever)? (?:would have|cares|knew)\b|(?:it['’]s|it is) always (?:\w+|the same|something|dns)\W*$)"
+)
+"""A turn of phrase, which forbids and demands nothing: "don't ask how long that took"."""
+
+_OFFERS = re.compile(r"^\(?(?P<first>1|[aAiI])[).] .*\s\(?(?:2|[bB]|ii|II)[).] ")
+"""Things to choose from, in a row."""
+
+_SOURCE_ONLY = re.compile(
+    r"(?i)^(?:from(?: here)?|see|source|via|link|cf|ref(?:erence)?|found (?:it )?here):? *https?://\S+\W*$"
+)
+"""Where something shown is from."""
+
+_IS_BELOW = re.compile(r"(?i)\b(?:below|following(?: \w+){0,3})\W*$")
+"""How somebody ends who shows a text in the next lines."""
 
 _HEADER = re.compile(r"(?i)^(?:from|to|subject|date|sent|cc|re|von|an|betreff|gesendet): \S")
 """A line at the head of a mail."""
@@ -299,6 +342,11 @@ _OF_AN_AGENT = re.compile(
 )
 """How an agent ends: who writes this to one shows the words of another."""
 
+_WAS_SHOWN = re.compile(
+    rf"(?i)\b(?:that|this)(?:['’]s| is| was) (?:the (?!(?:only|last|first|next|new|right|wrong|best)\b)|his |her |their |(?:my|our) (?!(?:own|final|new)\b)(?:[\w-]+['’]s ))(?:(?!only\b)[\w-]+ ){{0,2}}{_TEXTS}\W*(?:$|from\b|by\b|that\b|they\b|he\b|she\b|i (?:got|found|received)\b|we (?:got|received)\b)"
+)
+"""How somebody names a text that he has just shown: "that was the mail"."""
+
 _ABOUT_WHAT_IS_ABOVE = re.compile(
     r"(?i)^\^|\b(?:that|this|it)(?:['’]s| is| was) (?:from|by|what (?:the|my|our|an?|[A-Z])\w*) |\b(?:is|was) (?:that|this|it) (?:from|by)\b|\bwhich of (?:those|these|them)\b|\bwhat (?:does|do|did) (?:she|he|they) (?:\w+ )?(?:wants?|mean|say|ask)\b|\bhomework\b|\b(?:found|got|copied|pasted) (?:it|this|that) (?:in|from|on)\b|\b(?:the|text|mail|message|list) above\b|\bwhat (?:do you (?:think of|make of)|is wrong with|does) (?:that|this|it)\b"
 )
@@ -309,9 +357,19 @@ def own_sentences(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
     """Return the sentences that the user says himself: without those of a text that he shows behind a colon or an order,
     or in front of what he asks about it; without lines of mails, talks and logs."""
     sentences = _without_shown(sentences)
+    sentences = tuple(
+        each
+        for place, each in enumerate(sentences)
+        if not (
+            _HOLDS_ELSEWHERE.match(each.bare)
+            or _SOURCE_ONLY.match(each.bare)
+            or _SAYS_NOTHING.match(each.bare)
+            or (place and sentences[place - 1].asks and _OFFERS.match(each.bare))
+        )
+    )
     for place, sentence in enumerate(sentences):
         shows = _SHOWS_TEXT.match(sentence.bare)
-        if shows is None or announces_rules(shows.group()):
+        if shows is None or (announces_rules(shows.group()) and not _WORKS_ON_TEXT.search(sentence.bare)):
             continue
         head = msgspec.structs.replace(sentence, text=sentence.text[: shows.end()], bare=sentence.bare[: shows.end()])
         following = sentences[place + 1 :]
@@ -319,7 +377,7 @@ def own_sentences(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
             rest = following
         elif any(other.block == sentence.block for other in following):
             rest = tuple(each for each in following if each.block != sentence.block and not each.bullet)
-        elif sentence.bare.endswith(":") and following:
+        elif following and (sentence.bare.endswith(":") or _IS_BELOW.search(sentence.bare)):
             rest = tuple(each for each in following if each.paragraph != following[0].paragraph)
         else:
             rest = following
@@ -332,6 +390,9 @@ def _without_shown(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
         return sentences
     last = sentences[-1].block
     headers = [place for place, sentence in enumerate(sentences) if _HEADER.match(sentence.text)]
+    named = [place for place, sentence in enumerate(sentences) if _WAS_SHOWN.search(sentence.bare)]
+    if named:
+        return sentences[named[-1] :]
     asks_about = any(_ABOUT_WHAT_IS_ABOVE.search(sentence.text) for sentence in sentences if sentence.block == last)
     if asks_about or len(headers) > 1:
         first = headers[0] if headers else 0
@@ -372,6 +433,11 @@ _MIN_BESIDE = 6
 _POINTS_ONLY = re.compile(r"(?i)(?:please )?(?:do not|don['’]?t|never|always) \w+ (?:it|that|this|them|those|these)")
 """A rule that says nothing without what it points at."""
 
+_LEAVES_IT = re.compile(
+    r"(?i)(?:please |just |then |ok(?:ay)? )*(?:leave|keep|let|do|put|make) (?:it|that|this|them|those|these)(?: (?:alone|be|all|as (?:it|they) (?:is|are|was|were)|as is|like (?:this|that)|so|there|in|out|this way|that way|for now|short|simple))*"
+)
+"""A rule of pronouns alone, with nothing before it that they could stand for."""
+
 _COMPARES_ONLY = re.compile(r"(?i)(?:no|not|not any) (?:\w+er|more|less)")
 """A correction of what was just made: "no bigger"."""
 
@@ -384,7 +450,7 @@ def whole_rules(rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
     whole: set[str] = set()
     lines = Counter(rule.sentence for rule in rules)
     for rule in _with_opposites(rules):
-        if rule.sentence in whole or _COMPARES_ONLY.fullmatch(rule.text):
+        if rule.sentence in whole or _COMPARES_ONLY.fullmatch(rule.text) or _LEAVES_IT.fullmatch(rule.text):
             continue
         line = _AFTER_COLON.sub("", rule.sentence)
         if _POINTS_ONLY.fullmatch(rule.text) and len(without_lead(line)) > len(rule.text) + _MIN_BESIDE:

@@ -29,7 +29,7 @@ _TALK = r"(?:answers?|repl(?:y|ies)|responses?|explanations?|examples?|snippets?
 _LIKES: tuple[str, ...] = (
     r"^when(?:ever)? i [^,;]{3,60},? (?:then )?i (?:want|like|prefer|expect|need)(?P<what> .+)",
     rf"\b(?:i|we)(?:'d|’d| would)? {_ADVERBS}(?:prefer|favou?r)(?! (?:not to (?:say|answer|talk|think|know|discuss|worry|comment|remember|look)|(?:that |if )?you (?:don't|do not|never|not)\b))\b(?: it| that| this)?(?: when| if)?(?P<what> .+)",
-    r"\b(?:i|we)(?:'d| would|’d) (?:much |really |still )?(?:rather|sooner)(?: get| have| see| be given)?(?P<what> (?=[^.;]*\b(?:than|instead of|over|as|answers?|responses?|replies|explanations?|examples?|code|comments?)\b).+)",
+    r"\b(?:i|we)(?:'d| would|’d) (?:much |really |still )?(?:rather|sooner)(?! (?:die|starve|drown|jump|quit|cry|eat (?:my|a|glass|dirt)|chew|walk through|sleep on|be dead|go blind|lose (?:a|an|my)|stick (?:a|my)|set (?:my|the)|pull|watch paint)\b)(?: get| have| see| be given)?(?P<what> (?=[^.;]*\b(?:than|instead of|over|as|answers?|responses?|replies|explanations?|examples?|code|comments?)\b).+)",
     r"\b(?:my|our) (?:strong |clear |personal |general |stated )?preferences? (?:is|are|would be|goes to|for)(?! (?:whom|what|now)\b)(?: to)?(?P<what> .+)",
     rf"\b(?:i|we) {_ADVERBS}(?:like|love|enjoy)(?! (?:it(?! when| if)|that|this|these|those|the|your|his|her|their|all|what|how|to (?:know|ask|see|think))\b)(?: it when| it if)?(?P<what> .+)",
     rf"\b(?:i|we) {_ADVERBS}appreciate (?:it )?(?P<what>(?:when|if|code|answers|comments|short|plain|simple|honest|detailed|concise|brief)\b.+)",

@@ -70,6 +70,21 @@ _PASTED: tuple[re.Pattern[str], ...] = tuple(
 )
 """Lines of logs, traces, shells, diffs, code and settings: somebody else's words."""
 
+_BEGINS_OUTPUT = re.compile(
+    r"^\s*(?:(?:[$#%]|>>>|PS [^>]*>) ?[\w./~-]|Traceback|Caused by|panic:|fatal:"
+    r"|(?:[\w.]*(?:Error|Exception)|error(?:\[\w+\])?|warning):"
+    r"|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL)\b|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
+    r"|SELECT\b|INSERT INTO\b|UPDATE \w+ SET\b|DELETE FROM\b|WITH \w+ AS\b|CREATE (?:TABLE|VIEW)\b|ALTER TABLE\b)"
+)
+"""A line with which something pasted begins that runs over several lines: of a shell, a trace, a log, a query."""
+
+_IS_SAID = re.compile(
+    r"^[a-z][a-z',-]*[.!]?(?: [a-z][a-z',-]*[.!]?)*[^\w:]*$|\?[\s)!]*$"
+    r"|^(?![A-Z]{2})(?i:please|pls|plz|can|could|would|will|how|why|what|which|where|who|so|now|then|i|i'm|i've|we|and|but|ok|okay|also|any|help|this|that|it|is|are|do|does"
+    r"|did|never|don't|always|thanks|sorry|ugh|hm+|from|for|let's|note|remember)\b(?!:)"
+)
+"""A line behind pasted ones that somebody says himself."""
+
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _TAG_OPEN = re.compile(r"^\s*<([A-Za-z][\w-]*)(?:\s[^>]*)?>\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*•+]|\(?\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -268,7 +283,7 @@ def _unquoted(message: str) -> str:
 
 def _own_lines(message: str) -> Iterator[str]:
     """The lines of a message, those that its author did not write as empty lines: they still end a paragraph."""
-    fence, tag, pasted = "", "", False
+    fence, tag, pasted, in_output = "", "", False, False
     for line in message.splitlines():
         mark = _FENCE.match(line)
         if fence or tag:
@@ -283,9 +298,10 @@ def _own_lines(message: str) -> Iterator[str]:
         elif opening and f"</{opening.group(1)}" in message:
             tag = opening.group(1)
         elif not line.strip():
-            pasted = False
+            pasted = in_output = False
             yield ""
-        elif _is_paste(line) or (pasted and line[0].isspace()):
+        elif _is_paste(line) or (pasted and line[0].isspace()) or (in_output and not _is_said(line)):
+            in_output = in_output or _BEGINS_OUTPUT.match(line) is not None
             pasted = True
             yield ""
         elif line.startswith(("    ", "\t")) and not _BULLET.match(line):
@@ -294,7 +310,12 @@ def _own_lines(message: str) -> Iterator[str]:
             yield line
 
 
+def _is_said(line: str) -> bool:
+    """Whether a line behind printed ones is the author's own."""
+    return _BULLET.match(line) is not None or _IS_SAID.search(line[:400]) is not None
+
+
 def _is_paste(line: str) -> bool:
     if _HEADING.match(line):
         return False
-    return any(pattern.search(line[:400]) for pattern in _PASTED)
+    return any(pattern.search(line[:400]) for pattern in (_BEGINS_OUTPUT, *_PASTED))

@@ -74,7 +74,7 @@ _PASSING = re.compile(
 """Words of a story, a complaint, or a request."""
 
 _NOT_A_FACT = re.compile(
-    r"(?i)^(?:it|this|that|there|here|he|she|they|these|those|you|yes|no|ok(?:ay)?|so|and|but|or|then|if|when|while|because|since|after|before|let|please|thanks?|sorry|everything|nothing|anything|all|some|most|many|[a-z]+ing (?!(?:is|are|was|runs?|lives?|moved)\b)|add|fix|create|make|write|run|show|check|find|change|rename|move|delete|remove|implement|build|test|update(?! ?:)|do|don't|never|always|only|must|should|can|could|would|what|which|how|who|where|i)\b(?!(?:'ve|'re| have| am| are|'m)? (?:now |just |currently )*(?:on|working on|moved|switched|rebased|branched|checked))"
+    r"(?i)^(?:the|these|those) (?:last|first|next|other) (?:two|three|four|five|\d+|few|ones?)\b|^(?:it|this|that|there|here|he|she|they|these|those|you|yes|no|ok(?:ay)?|so|and|but|or|then|if|when|while|because|since|after|before|let|please|thanks?|sorry|everything|nothing|anything|all|some|most|many|[a-z]+ing (?!(?:is|are|was|runs?|lives?|moved)\b)|add|fix|create|make|write|run|show|check|find|change|rename|move|delete|remove|implement|build|test|update(?! ?:)|do|don't|never|always|only|must|should|can|could|would|what|which|how|who|where|i)\b(?!(?:'ve|'re| have| am| are|'m)? (?:now |just |currently )*(?:on|working on|moved|switched|rebased|branched|checked))"
 )
 
 
