@@ -1,14 +1,15 @@
-"""Learns how a sentence that is meant to last reads, and says how well it does on hands that it has not read.
+"""Learns how a sentence that is meant to last reads, and what a message ends; says how well on hands not read.
 
 `python -m bench.recorder_weights` reads of `bench/recorder` the development sessions, the fresh sets that have
-been read, and `wordings`, of which `talk.txt` is ordinary talk: nothing in it is said for more than the moment. The
-third and the sixth fresh set, the held-out sessions and BEAM are not read. A logistic regression by gradient descent;
-`--write` puts its weights into `hudkit.ingest.extraction.clause_weights`.
+been read, and `wordings`, of which `talk.txt` is ordinary talk: nothing in it is said for more than the
+moment, or ends something. The third fresh set, the held-out sessions and BEAM are not read. Two logistic
+regressions by gradient descent; `--write` puts their weights into `hudkit.ingest.extraction.clause_weights`.
 """
 
 from __future__ import annotations
 
 import math
+import random
 import re
 import sys
 from collections import Counter
@@ -17,19 +18,26 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench import recorder_fresh, shapes
+from hudkit.ingest.extraction import Extracted, KnownStatements, extract
 from hudkit.ingest.extraction.clause_grammar import features
+from hudkit.ingest.extraction.hedging import is_question
+from hudkit.ingest.extraction.lasting import own_sentences
 from hudkit.ingest.extraction.prose import split_sentences
+from hudkit.ingest.extraction.topic_endings import own_lines, read_turn, turn_features
 
 _PLACE = Path(__file__).parent / "recorder"
 _MODULE = Path(__file__).parent.parent / "src/hudkit/ingest/extraction/clause_weights.py"
-SETS = ("fresh", "fresh_second", "fresh_fourth", "fresh_fifth")
+SETS = ("fresh", "fresh_second", "fresh_fourth", "fresh_fifth", "fresh_sixth")
 """The fresh sets that may be learned from."""
 
-_COUNTS = {"development": 0.9}
-"""How much a sentence of a set counts; 1 where nothing stands here."""
+_COUNTS = {"development": 0.9, "chatter": 0.5}
+"""How much a sentence of a set counts, or a pair with ordinary talk; 1 where nothing stands here."""
 _LEAST, _RIDGE, _ROUNDS, _SMALLEST = 8, 3.0, 250, 0.08
 _FROM = 0.9
 """The logit from which on a sentence is kept."""
+_TOPIC_LEAST, _TOPIC_RIDGE, _TOPIC_ROUNDS = 6, 3.0, 500
+_CHATTER = 2
+"""Messages of ordinary talk that each talk is asked with, too."""
 
 
 class Row(NamedTuple):
@@ -92,14 +100,82 @@ def _of_session(block: shapes.Block) -> Iterator[Row]:
             yield Row("development", tuple(features(sentence.bare)), int(lasts))
 
 
-def learn(cases: Sequence[Row]) -> dict[str, float]:
+Talk = tuple[str, list[tuple[str, str]], list[str], list[str]]
+"""Its name, its messages with who says them, the words that stand at its end, and those that do not."""
+
+
+def talks(place: str) -> Iterator[Talk]:
+    """Yield the talks of a fresh set, or of `wordings`."""
+    if place != "wordings":
+        yield from recorder_fresh.talks(_PLACE / place)
+        return
+    roles = {"U": "user", "A": "assistant"}
+    for number, line in enumerate((_PLACE / "wordings" / "talks.txt").read_text().splitlines()):
+        parts = [part.strip() for part in line.split(" | ")]
+        messages = [(roles[part[0]], part[3:]) for part in parts if part[:3] in ("U: ", "A: ")]
+        must = [part[2:].strip().casefold() for part in parts if part.startswith("+ ")]
+        must_not = [part[2:].strip().casefold() for part in parts if part.startswith(("- ", "~ "))]
+        yield str(number), messages, must, must_not
+
+
+def topic_rows() -> Iterator[Row]:
+    """Yield each pair of a message of a talk and a statement that stands before it, with whether it ends there.
+
+    Each talk goes on with two messages of ordinary talk instead, too, which end nothing.
+    """
+    chance = random.Random(5)
+    chatter = [
+        line for line in (_PLACE / "wordings" / "talk.txt").read_text().splitlines() if line and line[0] != "#"
+    ]
+    for place in (*SETS, "wordings"):
+        for _, messages, must, must_not in talks(place):
+            standing = before = KnownStatements()
+            last = max((at for at, (role, _) in enumerate(messages) if role == "user"), default=-1)
+            for at, (role, text) in enumerate(messages):
+                before = standing
+                said, standing = extract(text, before, by_agent=role != "user")
+                if role != "user":
+                    continue
+                for statement, names in _turns(text, before, said):
+                    ends = any(words in statement for words in must_not) and not any(
+                        words in statement for words in must
+                    )
+                    if not ends or at == last:
+                        yield Row(place, names, int(ends))
+            for text in chance.sample(chatter, _CHATTER):
+                for _, names in _turns(text, before, extract(text, before)[0]):
+                    yield Row("chatter", names, 0)
+
+
+def _turns(text: str, before: KnownStatements, said: Extracted) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each statement that stands before a message, folded, with what speaks for it that it ends there."""
+    sentences = own_sentences(split_sentences(text))
+    lines, standing = own_lines(sentences), before.statements()
+    stated = [rule.text for rule in said.rules]
+    stated += [heard.text for heard in (*said.preferences, *said.facts)]
+    stated += [decision.summary for decision in said.decisions]
+    for statement in standing if lines else ():
+        if statement.text.casefold() in " ".join(text.split()).casefold():
+            continue
+        ended = any(
+            (each.section, each.text) != (statement.section, statement.text) for each in said.ended if not each.doubt
+        )
+        turn = read_turn(lines, stated, ended=ended, asks=any(map(is_question, sentences)))
+        latest = (statement.section, statement.text) in before.latest
+        names = turn_features(turn, statement, latest=latest, age=before.age, alone=len(standing) == 1)
+        yield statement.text.casefold(), tuple(dict.fromkeys(names))
+
+
+def learn(
+    cases: Sequence[Row], least: int = _LEAST, ridge: float = _RIDGE, rounds: int = _ROUNDS
+) -> dict[str, float]:
     """Return the weight of each thing that enough sentences have, and under the empty name the start."""
     counts = Counter(name for row in cases for name in row.names)
-    weights = dict.fromkeys(("", *(name for name, count in counts.items() if count >= _LEAST)), 0.0)
+    weights = dict.fromkeys(("", *(name for name, count in counts.items() if count >= least)), 0.0)
     known = [(tuple(name for name in row.names if name in weights), row) for row in cases]
     steps = dict.fromkeys(weights, 1e-6)
-    for _ in range(_ROUNDS):
-        slope = {name: _RIDGE * weight if name else 0.0 for name, weight in weights.items()}
+    for _ in range(rounds):
+        slope = {name: ridge * weight if name else 0.0 for name, weight in weights.items()}
         for names, row in known:
             error = _likely(weights, names) - row.label
             share = _COUNTS.get(row.place, 1.0) * error
@@ -128,7 +204,18 @@ def _report(cases: Sequence[Row], place: str) -> str:
     )
 
 
-def _write(weights: dict[str, float]) -> None:
+def _topic_report(cases: Sequence[Row], place: str) -> str:
+    weights = learn([row for row in cases if row.place != place], _TOPIC_LEAST, _TOPIC_RIDGE, _TOPIC_ROUNDS)
+    pairs = [row for row in cases if row.place == place]
+    over = sum(row.label for row in pairs)
+    marked = [row for row in pairs if _likely(weights, row.names) >= 0.5]
+    right = sum(row.label for row in marked)
+    return (
+        f"{place}: of {over} that are over {right} marked, and {len(marked) - right} of {len(pairs) - over} that hold"
+    )
+
+
+def _write(weights: dict[str, float], start: str, name_of_table: str) -> None:
     groups: dict[str, list[str]] = {}
     for name, weight in sorted(weights.items()):
         group, _, rest = name.partition(" ")
@@ -136,14 +223,17 @@ def _write(weights: dict[str, float]) -> None:
             groups.setdefault(group, []).append(f"{rest or '-'} {round(100 * weight)}")
     table = "\n".join(f"{group}: {', '.join(entries)}" for group, entries in groups.items())
     source = _MODULE.read_text()
-    source = re.sub(r"(?m)^_START = .*$", f"_START = {round(100 * weights[''])}", source)
-    source = re.sub(r'(?s)\n_TABLE = """\n.*?\n"""', lambda _: f'\n_TABLE = """\n{table}\n"""', source)
+    source = re.sub(rf"(?m)^{start} = .*$", f"{start} = {round(100 * weights[''])}", source)
+    written = f'\n{name_of_table} = """\n{table}\n"""'
+    source = re.sub(rf'(?s)\n{name_of_table} = """\n.*?\n"""', lambda _: written, source)
     _MODULE.write_text(source)
 
 
 if __name__ == "__main__":
-    everything = list(rows())
+    everything, turns = list(rows()), list(topic_rows())
     if "--write" in sys.argv:
-        _write(learn(everything))
+        _write(learn(everything), "_START", "_TABLE")
+        _write(learn(turns, _TOPIC_LEAST, _TOPIC_RIDGE, _TOPIC_ROUNDS), "_TOPIC_START", "_TOPIC_TABLE")
     else:
         print(*(_report(everything, place) for place in (*SETS, "wordings")), sep="\n")
+        print(*(_topic_report(turns, place) for place in (*SETS, "wordings")), sep="\n")

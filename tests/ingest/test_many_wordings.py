@@ -166,6 +166,54 @@ def test_work_on_the_same_thing_ends_nothing(first: str, then: str) -> None:
     assert not doubted(first, then)
 
 
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("Nobody enters the hall until the floor is sealed.", "The floor was sealed last night."),
+        ("Don't publish the talk before she has read it.", "She has read it and likes it a lot."),
+        ("We don't name prices until the list is approved.", "The boss signed the list this morning."),
+        ("Don't order any beams yet, I'm waiting for the permit.", "Permit's here!"),
+        ("Never mention the merger in a mail.", "It was in the paper today, so we can speak openly about it now."),
+        ("Hold all the parcels until I say so.", "ok you can let them go now"),
+        ("Let's hold the reading in the yard.", "Neighbours protested. The gym, then."),
+        ("We meet at the north gate.", "it's locked these days, so the south one"),
+    ],
+)
+def test_what_was_waited_for_or_is_free_now_ends_what_stood(first: str, then: str) -> None:
+    assert doubted(first, then)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("Keep both versions of the API until the partners have moved.", "Two of five have moved so far."),
+        ("Don't book anything before I have talked to Ines.", "Ines is hard to reach, I'll try again tomorrow"),
+        ("Buyers in Oslo have to be invoiced in kroner.", "forget what I said about lunch, I stay at my desk"),
+        ("Never deploy after 4pm.", "It's 5 already, wow. I'm off."),
+        ("Each chapter ends with three questions.", "now do chapter 5, and write new ones"),
+        ("Error texts must tell the user what to do next.", "The second one is too long. Cut it."),
+        ("No jokes in the letters to parents.", "And stop using the word 'passed'."),
+        ("The port of billing is 9000.", "The port of search is 9200."),
+        ("Books are bought at Falk's.", "My brother's company dropped Falk last year. Whatever."),
+    ],
+)
+def test_what_has_another_topic_or_has_not_happened_yet_ends_nothing(first: str, then: str) -> None:
+    assert not doubted(first, then)
+
+
+@pytest.mark.parametrize(
+    ("then", "over"),
+    [
+        ("The second one is lifted, the council found money.", ["No new hires either"]),
+        ("About the overtime: some of us want it, so it's allowed again.", ["No overtime in July"]),
+    ],
+)
+def test_of_several_statements_the_one_is_marked_at_which_somebody_points(then: str, over: list[str]) -> None:
+    standing = extract("No overtime in July. No new hires either.", KnownStatements())[1]
+    said = extract(then, standing)[0]
+    assert [*(each.text for each in said.ended), *said.withdrawn] == over
+
+
 def test_an_agent_that_says_a_rule_again_decides_nothing() -> None:
     standing = extract("only use the sandbox keys", KnownStatements())[1]
     assert not extract("Sandbox keys it is.", standing, by_agent=True)[0].decisions

@@ -9,95 +9,99 @@ from __future__ import annotations
 
 from functools import cache
 
-_START = -41
+_START = -43
 """What a sentence of which nothing is found has."""
 
 _TABLE = """
-I: doing -41, has done 19, may 23, need -12, past -14, should -26, want 48, would 41
-a: name 94, now -22, single thing -13
-all: need 66, now -20
-an: outsider -83
-bare: I 11, a -18, ed -30, ing -29, it -54, most 39, my -44, never -29, no 44, noun -32, number 45, one 80, plural 111, prep -23, say 30, the -77, they -45, thing 34, thing number 29, thing prep number 22, verbs -20, we 20, with prep -19, you -46
-be: then a -8, then all 17, then bad -23, then ed 21, then few 10, then ing -16, then never -19, then noun 18, then number 46, then plural -32, then prep -40, then the 39, then verb 57, then wh 37
-but: not 56
-case: I -44, a 55, behind all -18, behind ing -23, behind mark -47, behind number 21, behind the -28, behind we -39, behind you 48, the -19, you 20
-do: then never 22
-dont: then noun -21, then verb -38, then want 54
-ed: then I -13, then a -14, then it -45, then mark 52, then noun -26, then number -16, then prep 28, then the -40
-ends: open -137
-first: I -33, a -56, all 51, and_ 100, be -10, because -39, ed -13, few -41, if_ 39, ing -25, insist 31, it -73, let 15, may -31, maybe -47, most 13, my -50, never 8, no 10, none -16, number 22, one 14, only 11, past -24, please -10, plural -13, prep 15, remember_ 44, say -45, should -17, they -37, think -28, verb 8, verbs 68, we -14, wh -23, would 39, you -20
-frame: bare 22, doing -16, has done -20, let I -57, let noun -26, let verb 13, may 30, must -24, nothing -23, now -40, order 12, order all 27, order never 97, order not 55, past -86, question -54, question be -23, question do -48, question should -14, question would 60, subjectless be 13, subjectless do -10, subjectless want 27, subjectless would -23, want -58, wh -46, will 32, would -28
-general: - -27
-had: then a -14
-has: I -34, a -33, all 33, and_ -59, bad -47, be 28, because 58, chat -88, day -11, did -18, dont 70, ed 8, future 40, had -59, his -77, if_ 37, ing 22, insist 24, instead 32, it -32, let 85, mark -52, may -41, maybe -112, most 40, must 59, my -42, need 25, never 43, no 31, none 18, noun 24, now -100, only 40, past -53, please 117, plural 35, prep 40, quoted 34, remember_ 33, say -71, settled 116, should -42, sometimes -17, there -75, they -37, think -50, verb 24, verbs 10, want 76, was -85, we 26, wh -104, will 13, would -64, you 35
-have: then a -56, then ed -18, then number -31, then prep 53, then settled 46
-if_: now -22, past -10
-ing: now 42
-it: must -33, now 12, would 23
-last: I 43, all 29, be 30, chat -85, day 24, ed -25, few -34, instead 45, it -32, most 27, noun -45, now -18, number 19, only 44, please -29, plural 19, quoted -57, there -20, they 36, think -15, verb -10, verbs 53, you -9
-mark: bracket -20, colon 56, comma 73, exclamation -65, question -212
-may: then never 12, then noun -36
-must: then be -13, then never 41, then verb -33
-my: now 41, past 9
-name: may 16, now 10, past -45
-need: then a 63
-never: now -13
-no: now 15
-none: may 43
-noun: may -38, now 13, past 30, want -39
-number: now -10
-of: I 8, a -13, all 40, if_ -27, ing -48, insist 38, it -22, maybe -47, most -22, name -21, never -20, no 9, none 47, number -30, one -58, past -23, plural 50, prep -26, say -28, the -19, thes -34, they -20, think -21, verb 30, verbs 30, we 12, you -16
-one: now 9, past -28
-order: I -16, a -46, a noun -24, all -18, if_ 15, it -33, it noun 15, it prep -59, not never 36, not noun 12, not verb 32, noun -30, of keeping 84, of keeping general 39, of keeping particular 45, of once -58, of once general 18, of once particular -81, of other general 46, of other particular -42, plural 18, prep 52, the -76, the bad -12, the ing -17, the noun 24, the plural -21, the verb -21, the verbs 16
-pair: I be -56, I dont -22, I ed -32, I have -13, I need -36, I never 17, I think -39, I verb -34, I want 50, I will -21, I would 77, a day 28, all verb -21, be bad -59, be ed 53, be ing -28, be insist 9, be it -44, be noun -10, be now 62, be number 39, be plural -30, be prep 15, be the -43, be there -35, do I -10, do we -12, do you -36, dont verb 55, have ed -29, have number -10, have was -29, if_ I -36, if_ a 78, if_ all 36, if_ ing 20, if_ noun -15, if_ the -24, if_ we -92, if_ you 99, it all -55, it be 12, it ed -44, it must -22, it should 26, it verbs -10, it was -12, may you -48, most number 31, must be -52, must have 11, must never 47, must verb 16, never prep 64, no noun 48, no plural 13, no verbs 17, noun all -35, noun be 33, noun ed -21, noun must 16, noun should -23, noun verbs 40, number noun 11, number plural -37, please dont 21, please verb -48, plural be 9, plural ed 17, plural must 17, plural never 9, plural only -15, plural prep 42, plural verb 49, prep all 28, prep day -11, prep now 116, prep number 12, should be -14, the day 9, they all -26, they never -13, they verb 14, they verbs 9, verb a -31, verb all 44, verb it 49, verb my -13, verb number -22, verb plural 9, verb the 32, verbs all 11, verbs prep 25, want a -10, want it 12, want noun 34, want prep 8, we all -35, we dont 16, we ed 16, we have 24, we may -11, we need -27, we never -43, we verb 61, we will 22, would have -36, would you 36, you be 33, you dont 9, you may -70, you must -10, you never 20, you say 47, you verb 38
+I: doing -49, has done 52, may 9, must -23, need -14, now -28, should -22, want 59, would 46
+a: name 94, now -19, single thing -23
+all: need 64, now -13
+alls: now 10
+an: authority 16, outsider -69
+bare: a -22, all 13, ed -34, ing -32, it -50, most 43, my -39, no 41, noun -30, number 38, one 73, plural 123, prep -9, quoted -47, say 26, the -74, they -47, thing 26, thing number 46, thing prep -11, thing prep number 17, verbs -22, we 28, with prep -16, you -55
+be: then a -13, then all 16, then bad -15, then ed 14, then ing -10, then insist 22, then it -20, then never -13, then noun 12, then now 16, then number 67, then plural -35, then prep -42, then the 32, then verb 61, then wh 44
+but: not 47
+case: I -50, a 78, before 9, behind I 10, behind all -19, behind ing -26, behind mark -43, behind noun 16, behind the -25, behind we -35, behind you 55, the -19, you 15
+compared: - -14
+do: then never 24, then the 46
+dont: then noun -27, then think -60, then verb -12, then want 55
+ed: now 23, then I -15, then it -52, then mark 57, then noun -27, then number -36, then prep 27, then the -47, then we 40
+ends: open -140
+first: I -34, a -55, all 58, and_ 116, bad 44, be -11, because -47, chat -19, dont 11, ed -25, few -44, if_ 58, ing -23, insist 27, it -60, let 17, may -42, maybe -44, most 14, my -35, never 12, no 9, none -23, now -9, number 11, past -36, please -10, plural -20, prep 26, remember_ 57, say -54, should -17, the -9, they -51, think -53, verb 11, verbs 68, we -10, wh -28, would 38, you -12
+frame: bare 35, doing -10, has done -16, let I -65, let do 38, let noun -22, let verb 21, may 33, must -27, nothing -24, order 10, order all 42, order never 135, order not 45, past -90, question -59, question be -19, question do -48, question may -12, question should -13, question would 55, subjectless be 14, subjectless want 29, subjectless would -18, want -61, wh -53, will 21, would -37
+general: - -32
+had: then a -21
+has: I -36, a -39, all 24, and_ -51, bad -46, be 24, because 64, chat -79, dont 65, few 22, future 38, had -59, his -74, if_ 16, ing 26, instead 17, it -39, let 82, mark -53, may -38, maybe -124, most 37, must 60, my -28, need 39, never 40, no 36, none 23, noun 17, now -104, one 26, only 41, past -35, please 118, plural 43, prep 37, quoted 26, remember_ 40, say -68, settled 128, should -52, sometimes -26, there -81, they -31, think -44, verb 18, verbs 11, want 71, was -73, we 30, wh -109, will 10, would -62, you 48, your 26
+have: then a -61, then no -8, then noun -11, then number -20, then prep 41, then settled 53, then was -12
+if_: now -20, past -16
+ing: now 30
+it: must -21, past 8, would 16
+last: I 24, all 48, bad -15, be 11, chat -64, day 21, do 18, ed -21, few -20, insist -8, instead 51, it -26, most 30, noun -32, now -18, number 23, only 47, please -43, prep -20, quoted -26, they 27, think -13, verb -11, verbs 38, you 14
+mark: bracket -14, colon 38, comma 78, exclamation -73, question -212
+may: then never 19, then noun -30
+must: then be -21, then never 67, then verb -43
+my: now 39, should -21, want -27
+name: may 28, now 22, past -51
+need: then a 55, then prep -20
+never: now -17
+no: now 10
+none: may 51, now -11
+noun: may -37, now 15, past 25, want -35, would 10
+of: I 21, a -8, all 40, alls -10, bad 30, ed 21, if_ -17, ing -37, insist 25, it -40, maybe -44, most -24, mys 11, never -30, no 15, none 41, number -43, one -64, past -28, plural 52, prep -44, say -28, the -24, there -8, thes -34, they -21, think -28, verb 32, verbs 27, you -23
+one: past -28
+order: I -9, a -63, a noun -36, all -38, chat 32, if_ 19, ing 53, it -33, it noun 17, it number 58, it prep -42, mark -21, not never 35, not verb 32, noun -17, of keeping 88, of keeping general 48, of keeping particular 40, of once -49, of once general 9, of once particular -67, of other general 50, of other particular -58, plural 13, prep 69, the -79, the bad -19, the ing -17, the noun 34, the number -37, the plural -12, the verb -13, they 78
+pair: I all -11, I be -68, I may 16, I need -53, I think -45, I verb -20, I want 44, I will -42, I would 66, all verb -31, be bad -43, be ed 66, be ing -22, be insist 9, be it -26, be never -16, be now 80, be number 46, be only -12, be plural -32, be prep 10, be the -53, be there -33, day be 21, do I -24, do we -11, do you -41, dont verb 69, have ed -18, have was -45, if_ I -35, if_ a 77, if_ all 38, if_ ing 16, if_ noun -10, if_ the -12, if_ we -91, if_ you 110, it all -46, it be 31, it ed -62, it must -20, it should 27, it verbs -15, it was -24, may we -18, may you -55, most number 40, must be -54, must never 65, must verb 11, never prep 62, never verb -13, no noun 47, no plural 24, no verbs 19, noun all -49, noun be 31, noun ed -28, noun must 18, noun never 12, noun prep 11, noun should -24, noun verbs 42, noun was 27, number day -19, number plural -39, please verb -54, plural must 18, plural never 26, plural only -18, plural prep 38, plural verb 49, prep all 46, prep now 90, prep number 24, the day 15, they all -32, they ed 16, they never -12, they verb 9, verb a -8, verb all 41, verb it 50, verb my -9, verb number -27, verb plural 21, verb the 30, verbs all -15, verbs prep 22, want noun 41, want prep 15, want the 8, we all -41, we dont 21, we ed 18, we have 8, we may -18, we need -17, we never -45, we verb 71, we will 33, would have -40, would you 25, you be 45, you may -49, you must -12, you say 52, you should -20, you verb 12
 particular: - -45
-past: past -17
-plural: may -52, must 27, now 24, past 17
-prep: now 18, past -28
-should: then be -18, then never 22, then verb -10
-the: may 65, must 12, now -25, past -37, should -25, want 20
-thes: now -12
-they: now -27, past 51, want -15
-thing: now 29, now number 23, now plain 15
-topic: I 33, all 34, before 14, it 28, my -38, noun 23, now 27, number -10, plural 26, the -13
-two: choosing 127, for now -109, insisting 57, judging -66, lasting 30, over -103, past -129, thought -97, with us 104
-verb: now 26, then a -13, then mark 16, then noun -39, then prep 35, then the -26
-verbs: now -38, then a -27, then mark 19, then nothing 27, then number -10, then prep 21
-want: then a -17, then noun 37, then prep -49, then the -14
-was: then ed 28, then noun -32, then prep -16
-we: doing 17, need -49, now 75, past -35, will 45, would -37
-will: then verb 40
-words: 1-2 -161, 16-25 -17, 26- 25, 3-4 -42, 5-8 -12, 9-15 9
-would: then be -16, then never -50, then noun 17, then prep 21, then verb -11, then want 23
-you: may 15, must 25, now -21, past 13
+past: past -18
+plural: may -45, now 33
+prep: now 22, past -33
+say: now -17
+should: then never 21
+the: may 69, must 28, now -20, past -36, should -22, want -21
+they: now -46, past 49
+thing: now 11, now number 14
+topic: I 34, all 38, it 30, my -59, noun 17, now 31, number -14, plural 18, the 15
+two: choosing 104, for now -117, insisting 52, judging -59, lasting 55, over -86, past -135, thought -97, with us 105
+verb: now 27, then a -28, then ed 16, then it -70, then mark 24, then noun -27, then plural -22, then prep 38, then the -15
+verbs: now -46, then a -31, then ed 45, then it 12, then mark 16, then nothing 33, then prep 18, then the 9
+want: then a -12, then noun 30, then prep -30, then the -9
+was: then a -9, then ed 24, then noun -30
+we: need -60, now 74, past -27, will 51, would -40
+will: then verb 37
+words: 1-2 -178, 16-25 -12, 26- 38, 3-4 -55, 5-8 -15
+would: then never -55, then noun 21, then prep 14, then want 25
+you: may 18, must 24, now -12
 """
 """By the first word of a name, the rest of it with its weight."""
 
 
-_TOPIC_START = -349
+_TOPIC_START = -10
 _TOPIC_TABLE = """
-a: name in common 81
-age: 0 -47, 1 88, 2 -17, 3 -24
-allows: the forbidden far 59, the forbidden half 14, the forbidden near 46
-alone: - 197
-common: 0 -53, 2 13, 3 40
-cue: allowed 42, asks more 13, dropped 26, ended 24, holds on -24, instead 23, moved 28, no longer 56, now 21, once 11, position -41, settled 7, then 35, turned 72
-ended: another -10
-far: fresh allowed -7, fresh bad 46, fresh dropped 44, fresh ended 15, fresh holds on -8, fresh instead 52, fresh lasting hardly 30, fresh lasting never 20, fresh lasting perhaps -32, fresh lasting surely -26, fresh moved 23, fresh no longer -20, fresh now 39, fresh once -12, fresh position -37, fresh settled 12, fresh then 11, fresh turned 69, older allowed -18, older asks more -7, older bad -6, older instead -22, older lasting never 6, older lasting perhaps -18, older lasting surely -35, older moved -13, older now -9, older turned 9
-half: fresh bad -20, fresh dropped 18, fresh ended 9, fresh holds on 8, fresh lasting hardly -33, fresh lasting never -16, fresh lasting perhaps 27, fresh lasting surely 44, fresh moved 44, fresh no longer 8, fresh then -10, fresh turned 25, older allowed 19, older asks more -11, older bad -8, older instead -12, older lasting hardly 15, older lasting never -7, older lasting perhaps -6, older lasting surely -6, older moved -9, older settled 24, older then 35, older turned 13
-lasting: hardly 27, never -31, perhaps 26, surely -22
-latest: - 55
-near: fresh allowed 26, fresh asks more 15, fresh bad -13, fresh dropped -26, fresh ended 7, fresh holds on -23, fresh instead 8, fresh lasting hardly 16, fresh lasting never -42, fresh lasting perhaps 40, fresh lasting surely 16, fresh moved -16, fresh no longer 72, fresh now 7, fresh once 7, fresh settled -25, fresh then -9, fresh turned -44, older allowed 25, older asks more 13, older lasting never 7, older lasting perhaps 15, older lasting surely -14, older now -7, older then 13
-no: cue -56
-older: - -55
-place: far latest -8, far older -45, half latest 22, near latest 29
-points: fresh -21, older -39
-rival: - 71
-settles: the bounded far -6, the bounded half 19
-share: most 53, none -53
-states: 0 far -51, 0 half 7, 1 far 38, 1 half 21, 1 near 31, 2 far -40, 2 half -11, of the same 88
-value: other far 112, other half 20, other near 38, same far 93, same near 33
-words: -20 14, -4 92, -40 -38, 41- -73
+a: name in common 86
+age: 0 -13, 1 21
+allows: the forbidden far 49, the forbidden half -14, the forbidden near 29
+apart: instead 14, now 30
+begins: first I -9, first all -15, first and_ -19, first chat 36, first ed 38, first if_ -25, first it -11, first let -9, first never -10, first no -33, first now 12, first number 38, first please 13, first plural 15, first prep -12, first the -14, first there -14, first they 30, first verb -33, first you 33
+closes: last all 36, last bad -13, last chat -26, last ed 8, last few -13, last it -44, last noun -14, last number 78, last one 30, last please -33, last plural 14, last prep 39, last verb -42, last verbs -29
+common: 0 -40, 2 42, 3 28
+cue: allowed 29, asks more 19, bad -8, dropped 40, ended 16, holds on -28, instead 43, moved 38, no longer 26, now 40, turned 48
+far: fresh allowed 19, fresh asks more 12, fresh bad 29, fresh contrast 14, fresh dropped 58, fresh holds on -19, fresh instead 27, fresh lasting never -10, fresh lasting perhaps 13, fresh moved 32, fresh no longer -20, fresh now 14, fresh once -12, fresh settled 22, fresh turned 32, older instead -25, older lasting perhaps -43, older lasting surely -11, older moved -12, older position 13, older then -8
+half: fresh bad -22, fresh dropped -9, fresh ended 29, fresh instead 22, fresh lasting hardly 17, fresh lasting never -16, fresh lasting perhaps -10, fresh lasting surely 24, fresh now 20, fresh position -11, fresh settled -13, fresh then -23, fresh turned 21, older then 27
+lasting: hardly 13, never -42, perhaps -15, surely 51
+manner: adds -38, asks -62, asks for work -36, by whom -19, errand -18, far adds -44, far asks -56, far asks for work 37, far errand -18, far happened 27, far of others -21, far pleased -22, for myself -65, happened -19, near asks for work -73, near by whom -21, near for myself -70, near happened -46, near one thing -48, near pleased -45, near reasons 40, near so now 32, of others -21, one thing -45, pleased -67, reasons 33, so now 33
+near: fresh bad -15, fresh contrast -36, fresh ended -22, fresh lasting never -32, fresh lasting surely 28, fresh moved 11, fresh no longer 45, fresh settled -15, fresh then -21, fresh turned -11
+no: cue -72
+place: far latest -10, far older -43, half latest 16, half older 11
+points: fresh 25, older 8
+rival: - 52
+section: decisions 27, notes 10, preferences -40
+sentence: first all -25, first and_ -15, first because 43, first chat -10, first ed 38, first few -9, first if_ 24, first ing 17, first it -16, first most -9, first my 14, first never -15, first no -13, first noun 29, first number 72, first only 16, first past 43, first please 13, first plural 68, first prep -39, first the 10, first there -15, first they 19, first verb 35, first we 24, first you 12, frame bare 55, frame doing 31, frame let noun -10, frame let verb 36, frame may 54, frame must -20, frame need -14, frame now 17, frame order not -15, frame past 70, frame question 30, frame should -8, frame want -18, frame will 24, frame would 29, has I -20, has a -72, has all 8, has and_ -62, has bad -113, has be -15, has because 13, has day 24, has did -24, has do 32, has dont -15, has few 32, has had 16, has his -20, has if_ -37, has ing -14, has let -14, has mark 29, has most -11, has must -33, has my 8, has need 20, has never -22, has no -22, has now -30, has number -46, has one 13, has only 32, has past 26, has please -23, has plural -45, has remember_ -43, has settled -36, has should -14, has sometimes -33, has the -42, has think 15, has verb -27, has verbs 11, has want 35, has was -32, has we 26, has would 24, has your 14, last all 36, last bad -13, last chat -29, last few -13, last it -29, last noun 20, last number 46, last one 30, last please -33, last plural 10, last prep 39, last verb -42, last verbs -29, mark bracket 20, mark colon 20, mark comma 18, mark exclamation 29, of all -19, of if_ -13, of it -8, of most -8, of name 63, of never -8, of noun 43, of now 16, of one 19, of plural 26, of prep 24, of there -15, of verbs 24, of we 24, of you 18, pair I dont -9, pair I ed -18, pair I have 17, pair I may -22, pair I need -14, pair I think -33, pair I verb 73, pair I want -20, pair I will -11, pair I would -9, pair a day 58, pair all verb -28, pair be a -21, pair be bad -75, pair be ed 29, pair be ing 49, pair be insist -40, pair be never 36, pair be noun -14, pair be number -19, pair be only 15, pair day be 38, pair have ed -14, pair have number -33, pair have was 13, pair if_ I -29, pair if_ all 26, pair if_ it -26, pair if_ noun 38, pair if_ the -8, pair if_ they 10, pair if_ we -8, pair if_ you 27, pair it be -38, pair it ed -17, pair it verbs -54, pair it was -9, pair may you -40, pair must verb -9, pair never verb 17, pair noun all 19, pair noun ed 35, pair noun never 10, pair noun prep -25, pair noun verbs -34, pair noun was 18, pair number noun -28, pair number plural -36, pair only verb 38, pair please verb -28, pair plural be 12, pair plural prep -39, pair plural verb -22, pair prep all -31, pair prep day -51, pair prep number -16, pair the day -15, pair they say 18, pair verb a -15, pair verb all 14, pair verb it 42, pair verb number -15, pair verb plural 27, pair verb the -43, pair verbs prep -37, pair want a -11, pair want it 34, pair want prep -32, pair want the -26, pair we be 19, pair we ed 29, pair we have 16, pair we may 35, pair we need -10, pair we verb -21, pair you may 24, pair you verb -15, two choosing -104, two for now -35, two insisting -17, two lasting -38, two over 75, two past -20, two thought -30
+settles: the bounded far 17, the bounded half 30
+share: half -13, most 47, none -40, some 31
+states: 0 far -90, 0 near 26, 1 far 17, 1 half 32, 2 far 30, of the same 93
+value: other far 52, other half 20, other near 41, same far 49
+within: asks more 21, bad -37, contrast -26, ended 26, holds on 18, instead 28, moved 10, no longer 43, once 11, then 16, turned -25
+words: -20 -12, -4 58, -40 -27, -9 -11
 """
 """What speaks for it that a message ends a statement, in the same way."""
 

@@ -19,6 +19,7 @@ from math import log
 
 import msgspec
 
+from hudkit.ingest.extraction.hedging import is_of_others
 from hudkit.ingest.extraction.prose import word_stems
 from hudkit.ingest.extraction.values import values_by_kind, without_values
 
@@ -274,15 +275,18 @@ def _opposite(
 
 def doubted_by(sentence: str, standing: Sequence[Statement]) -> Statement | None:
     """Return the standing statement against which a sentence seems to speak; `None` where none is near."""
-    if not _AGAINST.search(sentence):
+    if not _AGAINST.search(sentence) or is_of_others(sentence):
         return None
     standing = [statement for statement in standing if not is_parallel(statement.text, sentence)]
     names = frozenset(_NAME.findall(sentence))
     named = [statement for statement in standing if names & frozenset(_NAME.findall(statement.text))]
     if len(named) == 1 and _ENDS_NAMED.search(sentence):
         return named[0]
-    return _nearest(about(sentence), standing, min_share=0.5)
+    return _nearest(about(sentence), standing, min_share=_MORE_THAN_HALF)
 
+
+_MORE_THAN_HALF = 0.51
+"""The share of the stems of one that the other has: one of two is said of much else, too."""
 
 _NAME = re.compile(
     r"\b(?:[A-Z][a-z]*\d+|[A-Z]{2,}\d*|[A-Z][a-z]+[A-Z]\w*|(?<=[a-z] )[A-Z][a-z]{2,}|^[A-Z][a-z]{2,}(?= (?:is|was|has|turned|can't|shut|left|needs|does))|\d+\.\d+)\b"

@@ -39,7 +39,7 @@ from hudkit.ingest.extraction.decisions import (
     find_decisions,
 )
 from hudkit.ingest.extraction.dialogue import Answer, Offer, find_answer, find_offer
-from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition
+from hudkit.ingest.extraction.hedging import is_question, is_supposition
 from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules, find_rules
 from hudkit.ingest.extraction.lasting import (
     insists,
@@ -59,11 +59,19 @@ from hudkit.ingest.extraction.reversals import (
     find_endings,
     find_withdrawals,
     finished_by,
+    released_by,
     turns_back,
     withdrawn_by,
 )
 from hudkit.ingest.extraction.stated_facts import find_facts
-from hudkit.ingest.extraction.topic_endings import most_over, read_turn, turned_at_once
+from hudkit.ingest.extraction.topic_endings import (
+    most_over,
+    of_own_topic,
+    own_lines,
+    pointed_at,
+    read_turn,
+    turned_at_once,
+)
 from hudkit.ingest.extraction.values import find_values, with_value
 from hudkit.log.payloads import FORM_BY_GRAMMAR
 
@@ -203,6 +211,8 @@ def _of_user(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tupl
     step.hear_updates()
     step.hear_corrections()
     step.hear_rivals()
+    if step.hear_pointed():
+        return step.result(Offer())
     step.hear_endings()
     step.hear_turns()
     for index, sentence in enumerate(sentences):
@@ -427,7 +437,7 @@ class _Extraction:
         """Add what gives a standing statement another value in words that state nothing themselves: "two are enough"."""
         for index, sentence in self._unread():
             text = _line(sentence).rstrip(" .!")
-            if self._is_said(sentence) or not _may_correct(sentence):
+            if self._is_said(sentence) or not _may_correct(sentence) or _NAMES_BY_NUMBER.search(text):
                 continue
             standing = self._standing_now()
             rejected = rejected_by(text, standing)
@@ -508,7 +518,7 @@ class _Extraction:
     ) -> bool:
         """Change the value of a standing statement where a sentence raises, lowers or sets it: "finance gave us 80"."""
         line = _line(sentence).rstrip(" .!")
-        if not _SETS_VALUE.search(line) or _COUNTS_ONLY.search(line):
+        if not _SETS_VALUE.search(line) or _COUNTS_ONLY.search(line) or _NAMES_BY_NUMBER.search(line):
             return False
         subject = about(line)
         near = [statement for statement in standing if subject & about(statement.text)]
@@ -538,7 +548,7 @@ class _Extraction:
                 self._end_by(ending, index, sentence, by_agent=by_agent)
             if by_agent or self.has_ended(sentence):
                 continue
-            done = finished_by(line, standing)
+            done = finished_by(line, standing) or released_by(line, standing)
             if done is not None:
                 self._end(done, sentence, doubt=done.section != "notes")
             elif (allowed := allowed_after_all(line, standing)) is not None:
@@ -622,13 +632,32 @@ class _Extraction:
                     self.used.add(index)
                 break
 
+    def hear_pointed(self) -> bool:
+        """Mark the one of several statements of the last message at which a sentence points by its place; return whether
+        the message points so, and may end nothing else."""
+        for sentence in self.sentences:
+            if is_question(sentence) or self.has_ended(sentence):
+                continue
+            statement, points = pointed_at(_line(sentence), self._latest_standing())
+            if statement is not None:
+                self._end(statement, sentence, doubt=True)
+            if points:
+                return True
+        return False
+
+    def _latest_standing(self) -> list[Statement]:
+        """What still stands of that which the user stated last, in his order."""
+        standing = self._standing_now()
+        latest = [Statement(section, text) for section, text in self.standing.latest]
+        return [statement for statement in latest if statement in standing]
+
     def hear_turns(self) -> None:
         """Where somebody turns from what he said and names nothing of it, what he stated just before may be over."""
         turns = [sentence for sentence in self.sentences if not is_question(sentence) and turns_back(_line(sentence))]
         if not turns or any(self.has_ended(sentence) for sentence in self.sentences):
             return
         message = about(" ".join(map(_line, self.sentences)))
-        standing = self._standing_now()
+        standing = of_own_topic([_line(sentence) for sentence in turns], self._standing_now())
         shared = [statement for statement in standing if message & about(statement.text)]
         if not shared and self.standing.age <= _RECENT_MESSAGES:
             shared = [
@@ -642,11 +671,7 @@ class _Extraction:
         """Mark what a message may end by its topic and its words of turning, where nothing named it."""
         if self._turn_at_once():
             return
-        own = [
-            _line(sentence)
-            for sentence in self.sentences
-            if not (is_question(sentence) or is_supposition(sentence.bare) or is_report(sentence.bare))
-        ]
+        own = own_lines(self.sentences)
         if not own or sum(map(len, own)) > _MAX_TURNING:
             return
         ended = {(ended.section, ended.text) for ended in self._ended} | {
@@ -655,6 +680,12 @@ class _Extraction:
         standing = [
             statement for statement in self._standing_now() if (statement.section, statement.text) not in ended
         ]
+        message = " ".join(map(_line, self.sentences)).casefold()
+        standing = [
+            statement
+            for statement in of_own_topic(own, standing)
+            if statement.text.casefold() not in message or len(statement.text.split()) < _MIN_SAID_AGAIN - 1
+        ]
         if not standing:
             return
         stated = [
@@ -662,9 +693,12 @@ class _Extraction:
             *(heard.text for heard in (*self._preferences, *self._facts)),
             *(decision.summary for decision in self._decisions),
         ]
-        turn = read_turn(own, stated, ended=bool(ended) or any(decision.replaces for decision in self._decisions))
-        if not turn.cues and not stated:
-            return
+        turn = read_turn(
+            own,
+            stated,
+            ended=bool(ended) or any(decision.replaces for decision in self._decisions),
+            asks=any(is_question(sentence) for sentence in self.sentences),
+        )
         statement = most_over(turn, standing, self.standing.latest, self.standing.age)
         if statement is not None:
             sentence = next((each for each in self.sentences if _line(each) in own), self.sentences[0])
@@ -771,12 +805,14 @@ class _Extraction:
     def _latest(self) -> tuple[tuple[str, str], ...]:
         """What this message stated; where it stated nothing, what the one before did."""
         stated = (
-            *(("constraints", rule.text) for rule in self._rules),
-            *(("preferences", heard.text) for heard in self._preferences),
-            *(("notes", heard.text) for heard in self._facts),
-            *(("decisions", decision.summary) for decision in self._decisions),
+            *(("constraints", rule.text, rule.sentence) for rule in self._rules),
+            *(("preferences", heard.text, heard.sentence) for heard in self._preferences),
+            *(("notes", heard.text, heard.sentence) for heard in self._facts),
+            *(("decisions", decision.summary, decision.sentence) for decision in self._decisions),
         )
-        return stated or self.standing.latest
+        places = {_line(sentence): place for place, sentence in enumerate(self.sentences)}
+        in_order = sorted(stated, key=lambda each: places.get(each[2], 0))
+        return tuple((section, text) for section, text, _ in in_order) or self.standing.latest
 
     def _unread(self) -> list[tuple[int, Sentence]]:
         return [(index, sentence) for index, sentence in enumerate(self.sentences) if index not in self.used]
@@ -790,9 +826,14 @@ _SETS_VALUE = re.compile(
 )
 """Words by which a value is set."""
 _COUNTS_ONLY = re.compile(
-    r"(?i)\b(?:spent|used|so far|took|takes|lasted|hit|counted|found|has (?:about |only |now )?\d|have (?:about |only |now )?\d|left|remain\w*|failed|passed|errors?|warnings?|times (?:now|today|already)|yesterday|today|ago|of them|line \d|page \d|row \d|step \d|id \d|number \d|#\d|split|minutes? ago|remind|show|print|first \d|last \d|next \d|add|create)\b"
+    r"(?i)\b(?:spent|used|so far|took|takes|lasted|hit|counted|found|has (?:about |only |now )?\d|have (?:about |only |now )?\d|left|remain\w*|failed|passed|errors?|warnings?|times (?:now|today)|already|o'clock|yesterday|today|ago|of them|line \d|page \d|row \d|step \d|id \d|number \d|#\d|split|minutes? ago|remind|show|print|first \d|last \d|next \d|add|create)\b"
 )
 """Words by which something is only counted, or named by its number."""
+
+_NAMES_BY_NUMBER = re.compile(
+    r"(?i)\b(?:do|start|begin|write|go (?:on )?(?:to|with)|continue with|open|see|look at|on to|in|on|of|for) (?:chapter|page|row|line|step|section|table|figure|slide|exercise|question|ticket|issue|point|part|item|paragraph|version|draft|column|scene) \d+\b"
+)
+"""A piece of work that is called by its number: that gives nothing another value."""
 
 _MAX_FRAGMENT = 4
 """Words of a sentence without a verb that gives another choice."""

@@ -94,6 +94,18 @@ def is_wish(text: str) -> bool:
     return bool(_WOULD.search(text))
 
 
+_OF_OTHERS = re.compile(
+    r"(?i)^(?:(?:and|but|so|oh|well),? )*(?:(?:my|his|her|their|our|an?|some|another|one of my) (?:(?:old|former|new|best|good|other) )?(?:friend|brother|sister|neighbou?r|cousin|uncle|aunt|ex|competitor|rival)s?(?:['’]s? [\w-]+)?|(?:my|his|her) [\w-]+['’]s? (?:company|firm|team|office|school|employer|club|practice|boss)|(?:the|our) competitors?|other (?:companies|teams|people|schools|shops))"
+    r" (?!(?:has |have )?(?:convinced|talked|persuaded|warned|insists?|begged|asked|needs?|hates?|wants?|objects?|objected|complain)\w*\b)"
+)
+"""How somebody begins who tells of others: what they dropped is not over here."""
+
+
+def is_of_others(text: str) -> bool:
+    """Return whether a sentence tells of people who have no say here: a friend, a rival, somebody's company."""
+    return _OF_OTHERS.match(text) is not None
+
+
 _WRITES_ALWAYS = re.compile(r"(?i)^(?:every|each) (?:[\w-]+ ){1,3}(?:writes|reads) ")
 """What each thing of a kind does is no report."""
 

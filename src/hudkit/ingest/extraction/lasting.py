@@ -215,7 +215,7 @@ _OPEN = re.compile(
 """What is not decided, asked to be looked up, or done."""
 
 _WANTS_BUILT = re.compile(
-    r"(?i)^(?:(?:and|but|so|also|now|then|ok(?:ay)?|well),? )*(?:i|we)(?:['’]d| would)? (?:want|need|like|love) (?:the|an?|my|our|this) (?!(?:tone|style|language|answers?|repl(?:y|ies)|explanations?|comments?)\b)(?:[\w'’-]+ ){1,3}(?:to [a-z]+|that|which|where|with)\b"
+    r"(?i)^(?:(?:and|but|so|also|now|then|ok(?:ay)?|well),? )*(?:i|we)(?:['’]d| would)? (?:want|need|like|love) (?:the|an?|my|our|this) (?!(?:tone|style|language|answers?|repl(?:y|ies)|explanations?|comments?)\b)(?:[\w'’-]+ ){1,3}(?:to [a-z]+|that|which|where|with|for)\b"
 )
 """How somebody asks for a piece of work: what it is to do or to have."""
 

@@ -27,7 +27,7 @@ from functools import cache
 import msgspec
 
 from hudkit.ingest.extraction.conflicts import Statement
-from hudkit.ingest.extraction.hedging import is_question, is_supposition
+from hudkit.ingest.extraction.hedging import is_of_others, is_question, is_supposition
 from hudkit.ingest.extraction.lexicon import VERBS, names_in
 from hudkit.ingest.extraction.prose import Sentence, overlap, split_sentences, subject_stems, word_stems
 
@@ -202,7 +202,7 @@ def find_endings(
     Something that is only turned down ("X is too slow") ends where something takes its place (`chosen_anew`). An agent
     (`by_agent`) says that something is over; it allows and turns down nothing.
     """
-    if len(line) > MAX_REVERSAL or not standing or not _CUES.search(line):
+    if len(line) > MAX_REVERSAL or not standing or is_of_others(line) or not _CUES.search(line):
         return
     text = line.replace("’", "'").rstrip(" .!")
     seen: set[Statement] = set()
@@ -295,8 +295,46 @@ def allows_it(line: str) -> bool:
 
 
 _ALLOWS_IT = re.compile(
-    r"(?i)\b(?:feel free to|(?:you|we) (?:may|can) (?:now |again )?|you're (?:allowed|free) to|(?:it's |it is )?(?:fine|ok|okay|allowed) (?:now )?to|go ahead and) (?:(?!see|find|read)\w+ )(?:\w+ )?(?:it|them|that|this|those)\b(?! (?:in|at|under|on) )"
+    r"(?i)\b(?:feel free to|(?:you|we|people|they|everybody|everyone) (?:may|can) (?:now |again )?(?:let |put |have |talk |speak )?(?:openly |freely )?(?:about |to |with )?(?=(?:it|them|that|this|those)\b[^?]* (?:now|through|go)\b)|(?:you|we) (?:may|can) (?:now |again )?|you're (?:allowed|free) to|(?:it's |it is )?(?:fine|ok|okay|allowed) (?:now )?to|go ahead and) ?(?:(?!see|find|read)\w+ )?(?:\w+ )?(?:it|them|that|this|those)\b(?! (?:in|at|under|on) )"
 )
+
+
+_BOUND = re.compile(
+    r"(?i)\b(?:(?:until|till|waiting for|wait for) (?!further|you\b|each\b|every\b|any\b|i say\b|notice\b)|before (?=(?:he|she|they|i|we|the \w+(?: \w+)?|my \w+|our \w+|[A-Z]\w+)(?:['’](?:s|ve)| has| have| had| is| are) ))(?P<what>[^,;.]{3,80})"
+)
+"""What a statement waits for: it holds until then."""
+
+_HAPPENED = re.compile(
+    r"(?i)\b(?:has|have|had|'s|'ve) (?:\w+ )?(?:been|come|gone|read|said|sent|left|given|had|seen|made|got|done|begun|\w{2,}ed|\w{2,}wn)\b"
+    r"|\b(?:is|are|'s|'re|was|were) (?:now |finally |all |both |up and )*(?:in|here|there|back|over|done|through|out|up|ready|finished|completed?|connected|gone|live|running|noon|midnight|\w{2,}ed)\b"
+    r"|^(?:(?:the|our|my|his|her|all|both) )?(?:[\w'-]+ ){0,4}(?:signed|came|read|arrived|left|said|went|gave|got|sent|paid|passed|\w{2,}(?:[^e]|e[^e])ed)\b"
+)
+"""How somebody tells that something has happened."""
+
+_NOT_YET = re.compile(
+    r"(?i)\b(?:will|won't|tomorrow|next|not|n't|never|no|yet|almost|nearly|soon|(?:\d+|one|two|three|some|half|most|few) of|so far|once|when|if|until|unless|should|hopefully|try|hard to|maybe|still|asked|wants?|waiting)\b|n't\b|\?"
+)
+
+
+def released_by(line: str, standing: Sequence[Statement]) -> Statement | None:
+    """Return the statement that was to hold until something that a sentence tells to have happened: of "No prices until the
+    list is approved", "the boss signed the list this morning"."""
+    text = line.replace("’", "'").rstrip(" .!")
+    if len(text) > MAX_REVERSAL or _HAPPENED.search(text) is None or _NOT_YET.search(text):
+        return None
+    stems, lower = word_stems(text.replace("'s ", " ")), f" {text.casefold()} "
+    for statement in reversed(standing):
+        bound = _BOUND.search(statement.text)
+        if bound is None:
+            continue
+        awaited = bound["what"].casefold()
+        subject = " ".join(awaited.split()[: 2 if awaited.startswith(("the ", "my ", "our ")) else 1])
+        if (word_stems(awaited) - _EMPTY - _GENERIC) & stems:
+            return statement
+        # "before she has read it" and "she has read it": the same of the same, in words that say little
+        if word_stems(awaited) & stems and f" {subject} " in lower:
+            return statement
+    return None
 
 
 def finished_by(line: str, standing: Sequence[Statement]) -> Statement | None:

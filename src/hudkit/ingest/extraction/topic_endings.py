@@ -18,12 +18,14 @@ from functools import lru_cache
 
 import msgspec
 
-from hudkit.ingest.extraction.clause_grammar import read_sentence, word_class
+from hudkit.ingest.extraction.clause_grammar import features, read_sentence, word_class
 from hudkit.ingest.extraction.clause_weights import topic_weights
 from hudkit.ingest.extraction.conflicts import Statement, about, is_parallel
+from hudkit.ingest.extraction.hedging import is_of_others, is_question, is_report, is_supposition
+from hudkit.ingest.extraction.lasting import is_errand
 from hudkit.ingest.extraction.lexicon import names_in, rivals_in
-from hudkit.ingest.extraction.prose import word_stems
-from hudkit.ingest.extraction.values import values_by_kind
+from hudkit.ingest.extraction.prose import Sentence, word_stems
+from hudkit.ingest.extraction.values import values_by_kind, without_values
 
 _CUES: dict[str, re.Pattern[str]] = {
     name: re.compile(rf"(?i)\b(?:{words})\b")
@@ -31,7 +33,7 @@ _CUES: dict[str, re.Pattern[str]] = {
         "ended": "over|gone|dead|history|expired?|end(?:s|ed)?|finished|done|through|lapsed|retire[ds]?|left|leaving|quit|resigned|fell|closed|cancel\\w*|withdr\\w+|revoked|lifted|abolished|obsolete|outdated|discontinued|deprecated|superseded|sold|void|moot",
         "moved": "renamed?|moved?|migrated?|replaced?|replaces|switch\\w*|extend\\w*|postpone\\w*|shift\\w*|chang\\w+|updated?|update|raised|lowered|overruled|decided|agreed|voted|took over|taken over",
         "dropped": "drop(?:ped|ping)?|scrap\\w*|scratch|forget|ditch\\w*|kill|dump|undo|revert\\w*|abandon\\w*|lift|waive|strike|shelve|stop|remove|bin|axe|ignore|disregard|cut|take (?:\\w+ )?(?:\\w+ )?(?:back|out)|took (?:it|that) back|get rid of|got rid of|enough of",
-        "allowed": "may|allowed|fine|ok|okay|free|welcome|permitted|exempt|no need|needn't|need not|don't (?:have|need) to|feel free|go ahead|whatever|by all means|as (?:many|much|long|often) as|no problem|trust you|up to you|carry on|out with",
+        "allowed": "may|allowed|fine|ok|okay|free|welcome|permitted|exempt|no need|needn't|need not|don't (?:have|need) to|feel free|go ahead|whatever (?=\\w)|by all means|as (?:many|much|long|often) as|no problem|trust you|up to you|carry on|out with",
         "turned": "actually|changed (?:my|our|his|her|their) minds?|change of (?:plan|mind|heart)|second thoughts?|on reflection|slept on|correction|wait|hang on|hold on|wrong|mistake|too strict|hasty|reconsider\\w*|after all|turns? out|turned out|convinced|had a vote|was meant|misread|my bad|sorry|oh no|oops|damn|sigh|nope|nah|forget it|never mind|silly",
         "no longer": "no longer|any ?more|any longer|not needed|used to|no point|doesn't (?:apply|hold|count|matter|work)|don't (?:apply|hold|count|matter|work)|won't (?:work|happen|be)|can't|cannot|isn't|aren't",
         "instead": "instead|rather|better|prefer|make (?:it|that)|it is|it's|let's|use|go with|going with|take|put|switch to|back to",
@@ -79,15 +81,85 @@ class TurnOfTopic(msgspec.Struct, frozen=True):
     stated: tuple[str, ...] = ()
     ended: bool = False
     lasting: str = ""
+    parts: tuple[tuple[str, frozenset[str]], ...] = ()
+    """Its sentences, each with the cues in it."""
+    manner: frozenset[str] = frozenset()
+    """How it is said: it asks, orders one thing, tells of one thing, of others, of what happened, adds to what was said."""
+    grammar: frozenset[str] = frozenset()
+    """What the grammar of its sentences is."""
 
 
-def read_turn(sentences: Sequence[str], stated: Sequence[str], *, ended: bool) -> TurnOfTopic:
-    """Return what the user's own sentences of a message turn with; `stated` is what was read in it as new."""
-    plain = " ".join(sentences).replace("’", "'")
+def own_lines(sentences: Sequence[Sentence]) -> list[str]:
+    """Return the sentences of a message that ask and suppose nothing, and tell of nobody else, each as one line."""
+    return [
+        " ".join(sentence.text.split())
+        for sentence in sentences
+        if not (is_question(sentence) or is_supposition(sentence.bare) or is_report(sentence.bare))
+        and not is_of_others(sentence.bare)
+    ]
+
+
+def read_turn(sentences: Sequence[str], stated: Sequence[str], *, ended: bool, asks: bool = False) -> TurnOfTopic:
+    """Return what the user's own sentences of a message turn with; `stated` is what was read in it as new, `asks` whether
+    the message has a question beside them."""
+    lines = [sentence.replace("’", "'") for sentence in sentences]
+    plain = " ".join(lines)
     weight = max((read_sentence(sentence).weight for sentence in sentences), default=-999)
     lasting = "never" if weight < -250 else "hardly" if weight < -100 else "perhaps" if weight < 50 else "surely"
-    cues = frozenset(name for name, pattern in _CUES.items() if pattern.search(plain))
-    return TurnOfTopic(plain, cues, tuple(stated), ended, lasting)
+    parts = tuple(
+        (line, frozenset(name for name, pattern in _CUES.items() if pattern.search(line))) for line in lines
+    )
+    cues = frozenset().union(*(names for _, names in parts))
+    return TurnOfTopic(
+        plain, cues, tuple(stated), ended, lasting, parts, _manner(lines, asks=asks), _sentence_names(lines)
+    )
+
+
+def _manner(lines: Sequence[str], *, asks: bool) -> frozenset[str]:
+    names = {name for name, pattern in _MANNERS.items() if any(pattern.search(line) for line in lines)}
+    if asks:
+        names.add("asks")
+    if any(is_errand(line) for line in lines):
+        names.add("errand")
+    if lines and _ADDS.match(lines[0]):
+        names.add("adds")
+    return frozenset(names)
+
+
+def _sentence_names(lines: Sequence[str]) -> frozenset[str]:
+    """What the grammar of the sentences is, and of which class the first and the last word of the message."""
+    names: set[str] = set()
+    for place, line in enumerate(lines):
+        of_line = features(line)
+        names.update(f"sentence {name}" for name in of_line if name.startswith(_OF_SENTENCES))
+        if place == 0:
+            names.update(f"begins {name}" for name in of_line if name.startswith("first "))
+        if place == len(lines) - 1:
+            names.update(f"closes {name}" for name in of_line if name.startswith("last "))
+    return frozenset(names)
+
+
+_OF_SENTENCES = ("frame ", "of ", "has ", "first ", "last ", "two ", "pair ", "mark ")
+
+
+_ADDS = re.compile(r"(?i)(?:(?:oh|ok(?:ay)?|yes),? )?(?:and|also|plus|besides|in addition|furthermore)\b")
+"""How somebody begins who adds to what he said."""
+
+_MANNERS: dict[str, re.Pattern[str]] = {
+    name: re.compile(rf"(?i)\b(?:{words})\b")
+    for name, words in {
+        "one thing": r"(?:this|that|these|those) (?!one\b|is\b|was\b|has\b|will\b|must\b|can\b|doesn|isn|rule|limit|ban|part\b|thing\b)[a-z]{3,}|(?:page|chapter|row|line|slide|figure|table|room|step|picture|photo|draft|paragraph|sentence|version|ticket|drawing|entry) \d+|the (?:first|second|third|last|next|new|old|other|big|left|right|top) (?!one\b|ones\b|rule|thing)[a-z]{3,}|in the (?:first|second|third|last) one",
+        "happened": r"yesterday|this morning|last (?:night|week|month|year|time|sunday|monday|friday)|just now|today|tonight|ago|on (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)",
+        "of others": r"(?:my|his|her|their|a|some|another) (?:old |best |ex-?)?(?:friend|friends|brother|sister|neighbou?r|neighbou?rs|cousin|uncle|aunt|colleague|guy|man|woman|boy|girl|lady|competitor)s?",
+        "pleased": r"great|thanks|thx|cheers|lovely|nice|good|haha|lol|well done|perfect|super|cool|yay|finally|beautiful|typical|wow|poor",
+        "for myself": r"i'll|i will|i'm going|let me|i've (?:got|had|seen|found|read|sent|made)|i (?:called|told|wrote|sent|found|read|closed|cooked|had|lost|forgot)",
+        "asks for work": r"please|can you|could you|send|make|fix|check|write|find|look|add|show|update|give|put|take|cut|start|redo|convert|translate|brighten|order|book",
+        "by whom": r"(?:they|he|she|the \w+|legal|marketing|management|ops|accounting|finance|hr|my (?:boss|editor|wife|husband|doctor|lawyer|landlord|supervisor|professor)|[A-Z]\w+) (?:want|wants|wanted|need|needs|insist|insists|asked|said|says|decided|voted|overruled|allowed|corrected|raised|lowered|changed|complained|hates?|prefers?|refuses?|told|confirmed|approved|signed|agreed)",
+        "reasons": r"because|since|so|therefore|that's why|as|due to",
+        "so now": r"so (?:now|from|it's|we|you|let|please|the|no|use|make|put|take|go|order|\w+ (?:then|instead|please))\b|then(?=$|[,.!])|it is(?=$|[,.!])|from now on|these days|as of|starting",
+    }.items()
+}  # fmt: skip
+"""How a message speaks, by class."""
 
 
 @lru_cache(maxsize=4_096)  # what stands is compared with every message
@@ -143,6 +215,14 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
     )
     if not turn.cues:
         names.append("no cue")
+    names += [f"manner {manner}" for manner in turn.manner]
+    names += [f"manner {'near' if common else 'far'} {manner}" for manner in turn.manner]
+    names += turn.grammar
+    names.append(f"section {statement.section}")
+    if common and turn.parts:
+        within = frozenset().union(*(cues for line, cues in turn.parts if topic_stems(line) & theirs))
+        names += [f"within {cue}" for cue in within]
+        names += [f"apart {cue}" for cue in turn.cues - within]
     return names
 
 
@@ -150,7 +230,13 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int,
     """Return how much a message speaks for it that a standing statement is over, in hundredths of a logit: from 0 on it
     is more likely over than not."""
     is_fresh = latest and age <= _FRESH
-    if _TURNING.isdisjoint(turn.cues) or not (is_fresh or topic_stems(turn.text) & topic_stems(statement.text)):
+    if not (is_fresh or topic_stems(turn.text) & topic_stems(statement.text)):
+        return _NEVER
+    if "adds" in turn.manner and turn.stated and _TURNS.isdisjoint(turn.cues):
+        return _NEVER
+    if turn.ended and not topic_stems(turn.text) & topic_stems(statement.text):
+        return _NEVER
+    if _TURNING.isdisjoint(turn.cues) and any(_says_the_like(text, statement.text) for text in turn.stated):
         return _NEVER
     if any(is_parallel(text, statement.text) for text in (turn.text, *turn.stated)):
         return _NEVER
@@ -159,11 +245,29 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int,
     return table[""] + sum(table.get(name, 0) for name in names)
 
 
+def _says_the_like(first: str, second: str) -> bool:
+    """Whether two statements have the same frame: of two ports, each with its number."""
+    ours, theirs = (frozenset(_WORD.findall(without_values(text).casefold())) for text in (first, second))
+    return len(ours & theirs) >= _SAME_FRAME * len(ours | theirs)
+
+
+_WORD = re.compile(r"[\w'’]+")
+_SAME_FRAME = 0.4
+"""The share of their words that two such statements have in common."""
+
 _FRESH = 3
 """Messages of the user's back to which one that names nothing may reach."""
 _NEVER = -1_000
 _TURNING = frozenset(_CUES) - {"then", "asks more", "holds on"}
-"""The cues of which one is needed: the others only say how."""
+"""The cues of which one is needed where something else is stated: the others only say how."""
+
+_TURNS = frozenset(["turned", "no longer", "ended", "contrast"])
+"""The cues of one who turns from what he said though he begins with "and"."""
+
+
+_MARKED = -30
+"""Hundredths of a logit from which on a statement is marked: one that is over and stands does more harm than one that
+holds and is asked about."""
 
 
 def most_over(
@@ -173,7 +277,7 @@ def most_over(
 
     `latest` are section and text of what the user stated last, `age` messages ago.
     """
-    best, nearest = 0, None
+    best, nearest = _MARKED, None
     for statement in standing:
         is_latest = (statement.section, statement.text) in latest
         weight = how_over(turn, statement, latest=is_latest, age=age, alone=len(standing) == 1)
@@ -189,7 +293,7 @@ _AT_ONCE = re.compile(
     # it is unbearable
     r"|\b(?:i['’]?m|we['’]?re|i am|we are) (?:so )?(?:sick|tired|done|fed up) (?:of|with) (?:it|that|this|them)\b|\b(?:is|was|are|['’]s) not worth (?:it|the \w+)|\bdriving (?:everyone|everybody|me|us|the \w+) (?:crazy|mad|nuts|insane)\b|\btoo (?:dull|hard|strict|slow|loud|much|long|expensive)(?=$|[,.!])"
     # something else is taken
-    r"|^(?:\w+[.!,]* ){0,2}(?:ok(?:ay)?|fine|all right|alright|well) then,? (?!(?:i|you|what|how|let me|go|do|thanks|fix|show|bye)\b)\w|, so (?:that one|the (?:other|second|first) one|[a-z][\w-]+s)[.!]?$|\b(?:is|are) enough(?=$|[.!,])|\b(?:does the job|will do|has to do)(?=$|[.!,]| for)|^[\w +.'-]{2,30} (?:from now on|only)(?=$|[,.!])|: [\w +-]{2,40} only[.!]?$|\bnot (?:\w+ )?any ?more\b|^(?:we|i)(?:['’](?:re|m|ll)| will| are| am)? [^,;]{3,40} instead[.!]?$"
+    r"|^(?:\w+[.!,]* ){0,2}(?:ok(?:ay)?|fine|all right|alright|well) then,? (?!(?:i|you|what|how|let me|go|do|thanks|fix|show|bye)\b)\w|, so (?:that one|the \w+ one|[a-z][\w-]+s)[.!]?$|\b(?:is|are) enough(?=$|[.!,])|\b(?:does the job|will do|has to do)(?=$|[.!,]| for)|^[\w +.'-]{2,30} (?:from now on|only)(?=$|[,.!])|: [\w +-]{2,40} only[.!]?$|\bnot (?:\w+ )?any ?more\b|^(?:we|i)(?:['’](?:re|m|ll)| will| are| am)? [^,;]{3,40} instead[.!]?$"
     # it goes on again
     r"|\b(?:put|bring|take|have|get) (?:them|it|those|these|him|her) (?:back|in)\b|\byou (?:can|may) [^,;]{2,40}\b(?:again|as usual)\b|\b(?:they|he|she) (?:may |can )?(?:comes?|joins?|goes|go) too\b|\b(?:what|as much as|as many as|whatever) you (?:want|like)\b"
     # a new state
@@ -202,12 +306,57 @@ _ONE_CASE = re.compile(
 )
 """Words by which one case is put aside, or nothing is said for sure."""
 
+_POINTED = re.compile(
+    r"(?i)\b(?:(?:that|the|my) )?(?P<place>first|second|third|fourth|last|former|latter|number (?:one|two|three))(?P<one> (?:one|rule|point|part|thing|item|bit|request))?"
+    r"(?= (?:is|isn['’]t|was|can|may|has|doesn['’]t|no longer|i take|i['’]d|we can(?:['’]t)?|looks|goes|sounds|won['’]t|didn['’]t|needn['’]t)\b|[:,])"
+)
+"""How somebody points at one of the things that he said: "the second one isn't needed any more"."""
+
+
+def pointed_at(line: str, latest: Sequence[Statement]) -> tuple[Statement | None, bool]:
+    """Return which of several statements a sentence points at by its place and turns from, and whether it points at all.
+
+    `latest` are those of the message before in their order. Where there is none in that place, the sentence is about
+    something else.
+    """
+    match = _POINTED.search(line)
+    if match is None:
+        return None, False
+    place = dict(_PLACES)[match["place"].casefold()]
+    if len(latest) < _MIN_POINTED or place >= len(latest):
+        return None, match["one"] is not None
+    cues = {name for name, pattern in _CUES.items() if pattern.search(line)}
+    return (latest[place], True) if cues & _ENDING_CUES else (None, False)
+
+
+_MIN_POINTED = 2
+"""Statements of which one can be told from the others by its place."""
+
+_ENDING_CUES = frozenset(["ended", "moved", "dropped", "allowed", "turned", "no longer", "bad"])
+
+_OWN_TOPIC = re.compile(
+    r"(?i)^(?:(?:and|but|so|oh|ok(?:ay)?),? )*(?:about|on|as for|regarding|concerning|re) (?:the |our |my |that |those |your )?(?P<of>(?!that\b|this\b|it\b|them\b|reflection|second|balance|the whole|top|time)[^,:.]{2,40}?)[,:] "
+    r"|\b(?:forget|never mind|minds? (?:about|on)|thoughts (?:about|on)|wrong about|mistake about|(?:said|wrote|told you) (?:about|on)|(?:bit|part|thing|rule|one) (?:about|with|on)) (?:about |what i said about )?(?:the |our |my |that |those |your )?(?P<of2>(?!that\b|this\b|it\b|them\b|what\b|about\b|everything\b|all\b)[^,:.;!]{2,40})"
+)
+"""What somebody says himself that he speaks of."""
+
+
+def of_own_topic(lines: Sequence[str], standing: Sequence[Statement]) -> Sequence[Statement]:
+    """Return the standing statements that a message may end: where it says itself what it speaks of, those about that."""
+    for line in lines:
+        match = _OWN_TOPIC.search(line)
+        wanted = topic_stems(match["of"] or match["of2"]) if match else frozenset()
+        if wanted:
+            return [statement for statement in standing if wanted & topic_stems(statement.text)]
+    return standing
+
+
 _PLACES = (
-    ("first", 0), ("number one", 0), ("second", 1), ("number two", 1), ("third", 2), ("number three", 2), ("last", -1),
+    ("first", 0), ("number one", 0), ("former", 0), ("second", 1), ("number two", 1), ("third", 2), ("number three", 2), ("fourth", 3), ("last", -1), ("latter", -1),
 )  # fmt: skip
 
 
-_THEN = re.compile(r"(?i)(?:^|[,.:] )(?:the )?(?P<what>[\w-]+(?: [\w-]+)?) then[.!]?$")
+_THEN = re.compile(r"(?i)(?:^|[,.:] )(?:the )?(?P<what>[\w-]+(?: [\w-]+)?),? then[.!]?$")
 """The end of a sentence that takes something else: "Mondays are dead. Wednesdays then"."""
 
 
