@@ -205,6 +205,8 @@ def find_endings(
     if len(line) > MAX_REVERSAL or not standing or is_of_others(line) or not _CUES.search(line):
         return
     text = line.replace("’", "'").rstrip(" .!")
+    if not _shares_a_subject(text, standing):
+        return
     seen: set[Statement] = set()
     for kind, pattern in _patterns():
         if by_agent and kind not in ("over", "dropped"):
@@ -218,6 +220,16 @@ def find_endings(
         if ending is not None and ending.statement not in seen:
             seen.add(ending.statement)
             yield ending
+
+
+def _shares_a_subject(text: str, standing: Sequence[Statement]) -> bool:
+    """Whether a text has a word that tells of a standing statement: without one no part of it means any (`_meant`)."""
+    stems, names = word_stems(text) - _GENERIC, names_in(text)
+    return any(
+        not stems.isdisjoint(word_stems(statement.text))
+        or (names and not names.isdisjoint(names_in(statement.text) | word_stems(statement.text)))
+        for statement in standing
+    )
 
 
 def _ending(kind: str, match: re.Match[str], text: str, standing: Sequence[Statement]) -> Ending | None:
@@ -598,7 +610,9 @@ def withdrawn_by(sentence: Sentence, rules: Sequence[str]) -> Iterator[str]:
     if is_question(sentence) or is_supposition(sentence.bare):
         return
     text = sentence.text.rstrip(".! ")
-    for pattern, min_share in _withdrawal_patterns():
+    stems = subject_stems(text)
+    is_named = any(not stems.isdisjoint(subject_stems(rule)) for rule in rules)
+    for pattern, min_share in _withdrawal_patterns() if is_named else ():
         match = pattern.search(text)
         groups = match.groupdict() if match else {}
         subject = groups.get("of") or groups.get("of2") or ""
