@@ -474,6 +474,13 @@ def test_a_sentence_of_another_kind_is_no_new_item(operation):
         assert "resolve" not in answer.text and "e2" not in answer.text, "who follows it to the letter only reads"
 
 
+def test_a_decision_given_back_is_no_note():
+    s = session()
+    before = s.state.seq
+    answer = reply(s, "hud", {"operation": "notes.add", "text": "Retry a failed upload three times."})
+    assert not answer.ok and s.state.seq == before and "one of the decisions" in answer.text
+
+
 def test_a_note_may_become_a_rule_an_error_a_blocker_and_what_is_short_anything():
     s = session()
     note = "The staging database is emptied on every Sunday"

@@ -272,8 +272,7 @@ _MAY_BECOME = frozenset(
     (
         ("blockers", "errors"), ("blockers", "steps"), ("steps", "blockers"), ("steps", "errors"),
         ("constraints", "preferences"), ("preferences", "constraints"), ("constraints", "decisions"),
-        ("decisions", "constraints"), ("decisions", "preferences"), ("notes", "decisions"), ("notes", "constraints"),
-        ("notes", "preferences"),
+        ("decisions", "constraints"), ("decisions", "preferences"),
     )
 )  # fmt: skip
 """What the text of an item may also be, by groups: a rule that was a preference, a step that an error asks for."""
