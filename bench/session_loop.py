@@ -47,18 +47,19 @@ _MEMORY = Path("/dev/shm")
 
 
 class TurnCost(msgspec.Struct):
-    """What a model call of one turn took, in seconds: `wall` is the median from one request to the next, `processor`
-    the mean over all threads of the process."""
+    """What the model calls of one turn took, in seconds: `walls` from each request to the next, `processor` is the
+    mean over all of them, of all threads of the process."""
 
-    wall: float
+    walls: list[float]
     processor: float
 
 
 def run() -> list[Figure]:
     """Return wall-clock and processor's time of a call with the HUD, as multiples of one without.
 
-    Each ratio is that of two turns that followed each other; what is returned is their median. Where there is a
-    compiler, each commit lasts the same; the disk of this machine is measured beside it.
+    Of each step of the script counts the time that a quarter of its turns stayed below, as what others do on the
+    machine only makes a call longer; of these, the median over the steps. Where there is a compiler, each commit
+    lasts the same; the disk of this machine is measured beside it.
     """
     figures: list[Figure] = []
     compiler = shutil.which("cc")
@@ -76,29 +77,31 @@ def run() -> list[Figure]:
 
 
 def _ratios(turns: dict[str, list[TurnCost]], where: str, target: float | None) -> list[Figure]:
-    bare, hud, empty = turns["bare"], turns["hud"], turns["empty"]
-    wall = [with_hud.wall / without.wall for with_hud, without in zip(hud, bare, strict=True)]
-    processor = [with_hud.processor / without.processor for with_hud, without in zip(hud, bare, strict=True)]
-    plugin = [with_plugin.wall / without.wall for with_plugin, without in zip(empty, bare, strict=True)]
+    bare, hud, empty = (_wall(turns[kind], 0.25) for kind in ("bare", "hud", "empty"))
+    middle = _wall(turns["hud"], 0.5) / _wall(turns["bare"], 0.5)
+    spent_bare, spent_hud = (median(turn.processor for turn in turns[kind]) for kind in ("bare", "hud"))
+    load = f"load {os.getloadavg()[0]:.0f}"
     return [
         Figure(
             f"a call with the HUD / a call without, wall-clock, {where}",
-            median(wall),
+            hud / bare,
             target,
-            f"{_ms(bare, 'wall')} and {_ms(hud, 'wall')} ms, rounds from {min(wall):.2f} to {max(wall):.2f}",
+            f"{1_000 * bare:.2f} and {1_000 * hud:.2f} ms; by the median of the turns {middle:.2f}; {load}",
         ),
         Figure(
             f"the same, processor's time of all threads, {where}",
-            median(processor),
+            spent_hud / spent_bare,
             None,
-            f"{_ms(bare, 'processor')} and {_ms(hud, 'processor')} ms",
+            f"{1_000 * spent_bare:.2f} and {1_000 * spent_hud:.2f} ms",
         ),
-        Figure(f"a call with an empty plugin on five hooks / a call without, wall-clock, {where}", median(plugin)),
+        Figure(f"a call with an empty plugin on five hooks / a call without, wall-clock, {where}", empty / bare),
     ]
 
 
-def _ms(turns: list[TurnCost], field: str) -> str:
-    return f"{1_000 * median(getattr(turn, field) for turn in turns):.2f}"
+def _wall(turns: list[TurnCost], share: float) -> float:
+    """Return the seconds of a call: of each step the time that this share of the turns stayed below, the median."""
+    by_step: list[list[float]] = [sorted(walls) for walls in zip(*(turn.walls for turn in turns), strict=True)]
+    return median(walls[int(share * (len(walls) - 1))] for walls in by_step)
 
 
 def _in_child(folder: Path, environment: dict[str, str]) -> dict[str, list[TurnCost]]:
@@ -151,8 +154,8 @@ async def _turn(place: Path, plugin: object) -> TurnCost:
         await loop.prompt("go")
     finally:
         await loop.close()
-    wall = median(after - before for before, after in pairwise(at[WARM:]))
-    return TurnCost(wall, (spent[-1] - spent[WARM]) / (len(spent) - WARM - 1))
+    walls = [after - before for before, after in pairwise(at[WARM:])]
+    return TurnCost(walls, (spent[-1] - spent[WARM]) / (len(spent) - WARM - 1))
 
 
 if __name__ == "__main__":

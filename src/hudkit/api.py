@@ -676,6 +676,7 @@ class TranscriptIngester:
         session. Raises a `StoreError`.
         """
         from hudkit.ingest import hear_ahead, ingest, observe
+        from hudkit.sections.model_calibration import learn_ahead
 
         session, about = self.session, replace(batch, messages=())
         ahead = self._ahead
@@ -688,9 +689,11 @@ class TranscriptIngester:
         state, new_events = ingest(ahead.state, batch)
         drafts, events, hud = session.foresee((*ahead.drafts, *self._drafts(new_events)), last=last)
         state = observe(state, events[len(ahead.drafts) :], hud)
-        if not last and state.plain_words and state.facts is not None:
-            for message in batch.messages:
+        for message in () if last else batch.messages:
+            if state.plain_words and state.facts is not None:
                 hear_ahead(message, state.facts)
+            if message.usage is not None:
+                learn_ahead(hud.model_calibration, message.usage.prompt)
         messages = {**ahead.messages, **{message.id: message for message in batch.messages}}
         self._ahead = _BatchAhead(ahead.seq, messages, about, state, drafts)
 

@@ -16,6 +16,7 @@ No section: folded beside them. Pure and deterministic, because a replay has to 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import hypot, isfinite, sqrt
 from operator import mul
 
@@ -297,6 +298,21 @@ def reduce_calibrations(calibrations: ModelCalibrations, event: Event) -> ModelC
     return calibrations
 
 
+def learn_ahead(calibrations: ModelCalibrations, reported: int) -> None:
+    """Work out what a report of so many tokens for the last request teaches; return nothing.
+
+    `reduce_calibrations` is quick when that report comes.
+    """
+    request = calibrations.last
+    if request is not None and request.spent is None:
+        _learned(calibrations.of(request.model), request_amounts(request), reported)
+
+
+@lru_cache(maxsize=2)
+def _learned(calibration: ModelCalibration, amounts: Vector, reported: int) -> ModelCalibration:
+    return learn_from_report(calibration, amounts, reported)
+
+
 def _take_report(
     calibrations: ModelCalibrations, snapshot: ContextSnapshot, spent: ResponseTokens, time: int
 ) -> ModelCalibrations:
@@ -308,7 +324,7 @@ def _take_report(
     if snapshot.model and snapshot.model != request.model:
         return calibrations
     request = msgspec.structs.replace(request, spent=spent)
-    learned = learn_from_report(calibrations.of(request.model), request_amounts(request), spent.request)
+    learned = _learned(calibrations.of(request.model), request_amounts(request), spent.request)
     return ModelCalibrations(_with_model(calibrations.models, learned), request, request)
 
 
