@@ -129,7 +129,10 @@ class KnownStatements(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def without(self, gone: Iterable[Statement]) -> KnownStatements:
         """Return what stands when some of it is over."""
-        left = [statement for statement in self.statements() if statement not in set(gone)]
+        over = frozenset(gone)
+        if not over:
+            return self
+        left = [statement for statement in self.statements() if statement not in over]
         rules, preferences, decisions, facts = (
             tuple(statement.text for statement in left if statement.section == section) for section in SECTIONS
         )
@@ -779,7 +782,7 @@ class _Extraction:
         over += [Statement("constraints", text) for text in self._withdrawn]
         over += [Statement("decisions", text) for decision in self._decisions for text in decision.replaces]
         left = self.standing.without(over)
-        summaries = tuple(decision.summary for decision in self._decisions)
+        summaries, latest = tuple(decision.summary for decision in self._decisions), self._latest()
         after = msgspec.structs.replace(
             left,
             rules=(*left.rules, *(rule.text for rule in self._rules)),
@@ -789,8 +792,8 @@ class _Extraction:
             recent=(*self.standing.recent, summaries)[-_RECENT_MESSAGES:],
             alternatives=self._alternatives,
             offer=offer,
-            latest=self._latest(),
-            age=0 if self._latest() is not self.standing.latest else self.standing.age + 1,
+            latest=latest,
+            age=0 if latest is not self.standing.latest else self.standing.age + 1,
         )
         extracted = Extracted(
             tuple(self._withdrawn),
