@@ -37,7 +37,7 @@ _FROM = 0.9
 """The logit from which on a sentence is kept."""
 _TOPIC_LEAST, _TOPIC_RIDGE, _TOPIC_ROUNDS = 6, 3.0, 500
 _CHATTER = 2
-"""Messages of ordinary talk that each talk is asked with, too."""
+"""Messages of ordinary talk, and statements of other talks, that each talk is asked with, too."""
 
 
 class Row(NamedTuple):
@@ -121,14 +121,16 @@ def talks(place: str) -> Iterator[Talk]:
 def topic_rows() -> Iterator[Row]:
     """Yield each pair of a message of a talk and a statement that stands before it, with whether it ends there.
 
-    Each talk goes on with two messages of ordinary talk instead, too, which end nothing.
+    Each talk goes on with messages of ordinary talk and statements of other talks instead, too: those end nothing.
     """
     chance = random.Random(5)
     chatter = [
         line for line in (_PLACE / "wordings" / "talk.txt").read_text().splitlines() if line and line[0] != "#"
     ]
-    for place in (*SETS, "wordings"):
-        for _, messages, must, must_not in talks(place):
+    everything = {place: list(talks(place)) for place in (*SETS, "wordings")}
+    others = [messages[0][1] for each in everything.values() for _, messages, *_ in each if messages[0][0] == "user"]
+    for place, each in everything.items():
+        for _, messages, must, must_not in each:
             standing = before = KnownStatements()
             last = max((at for at, (role, _) in enumerate(messages) if role == "user"), default=-1)
             for at, (role, text) in enumerate(messages):
@@ -142,7 +144,7 @@ def topic_rows() -> Iterator[Row]:
                     )
                     if not ends or at == last:
                         yield Row(place, names, int(ends))
-            for text in chance.sample(chatter, _CHATTER):
+            for text in (*chance.sample(chatter, _CHATTER), *chance.sample(others, _CHATTER)):
                 for _, names in _turns(text, before, extract(text, before)[0]):
                     yield Row("chatter", names, 0)
 
@@ -157,10 +159,11 @@ def _turns(text: str, before: KnownStatements, said: Extracted) -> Iterator[tupl
     for statement in standing if lines else ():
         if statement.text.casefold() in " ".join(text.split()).casefold():
             continue
-        ended = any(
+        if any(
             (each.section, each.text) != (statement.section, statement.text) for each in said.ended if not each.doubt
-        )
-        turn = read_turn(lines, stated, ended=ended, asks=any(map(is_question, sentences)))
+        ):
+            continue
+        turn = read_turn(lines, stated, ended=False, asks=any(map(is_question, sentences)))
         latest = (statement.section, statement.text) in before.latest
         names = turn_features(turn, statement, latest=latest, age=before.age, alone=len(standing) == 1)
         yield statement.text.casefold(), tuple(dict.fromkeys(names))

@@ -52,7 +52,7 @@ _CUES: dict[str, re.Pattern[str]] = {
 
 _COMMON = word_stems(
     "test file code run fix page data work build change add check look function error user project app thing issue system version new start stop write read set make update team day"
-    " week time name list line part item point step use using send mail message please need want like get give take put keep show new old one good better"
+    " week time name list line part item point step use using send mail message please need want like get give take put keep show new old one good better next current task"
 )
 _ALIKE = {
     stem: row.split()[0]
@@ -198,8 +198,6 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
     if any(rivals[kind] - theirs_rivals[kind] for kind in rivals.keys() & theirs_rivals.keys()):
         names.append("rival")
     names += [f"lasting {turn.lasting}", f"{place} lasting {turn.lasting}"]
-    if turn.ended:
-        names.append("ended another")
     names.append(f"states {min(len(turn.stated), 2)} {near}")
     if any(topic_stems(text) & theirs for text in turn.stated):
         names.append("states of the same")
@@ -215,6 +213,8 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
     )
     if not turn.cues:
         names.append("no cue")
+    kind = _kind_of(statement.text)
+    names += [f"a {kind} {cue}" for cue in (*turn.cues, *turn.manner)]
     names += [f"manner {manner}" for manner in turn.manner]
     names += [f"manner {'near' if common else 'far'} {manner}" for manner in turn.manner]
     names += turn.grammar
@@ -226,6 +226,21 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
     return names
 
 
+@lru_cache(maxsize=4_096)  # what stands is asked for with every message
+def _kind_of(text: str) -> str:
+    """What a statement is: bound to a time, for all of a kind, with a value, or none of these."""
+    if _BOUNDED.search(text):
+        return "bounded"
+    if _GENERAL.search(text):
+        return "general"
+    return "valued" if values_by_kind(text) else "plain"
+
+
+_GENERAL = re.compile(
+    r"(?i)\b(?:every|each|all|any|always|never|only|must|no|nobody|nothing|whoever|whenever|don['’]t|do not|\w+days)\b"
+)
+
+
 def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int, alone: bool) -> int:
     """Return how much a message speaks for it that a standing statement is over, in hundredths of a logit: from 0 on it
     is more likely over than not."""
@@ -234,10 +249,14 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int,
         return _NEVER
     if "adds" in turn.manner and turn.stated and _TURNS.isdisjoint(turn.cues):
         return _NEVER
-    if turn.ended and not topic_stems(turn.text) & topic_stems(statement.text):
-        return _NEVER
-    if _TURNING.isdisjoint(turn.cues) and any(_says_the_like(text, statement.text) for text in turn.stated):
-        return _NEVER
+    if turn.ended:
+        return _NEVER  # it has found what it ends
+    if _TURNING.isdisjoint(turn.cues) and (turn.stated or not latest or age > 1):
+        common, theirs = topic_stems(turn.text) & topic_stems(statement.text), topic_stems(statement.text)
+        if len(common) < _SAME_MATTER * len(theirs) or any(
+            _says_the_like(text, statement.text) for text in turn.stated
+        ):
+            return _NEVER  # something else is stated beside it, or is spoken of
     if any(is_parallel(text, statement.text) for text in (turn.text, *turn.stated)):
         return _NEVER
     table = topic_weights()
@@ -252,6 +271,9 @@ def _says_the_like(first: str, second: str) -> bool:
 
 
 _WORD = re.compile(r"[\w'’]+")
+_SAME_MATTER = 0.5
+"""The share of its stems that a statement has in common with a new one, which takes its place without a word of it."""
+
 _SAME_FRAME = 0.4
 """The share of their words that two such statements have in common."""
 
@@ -265,7 +287,7 @@ _TURNS = frozenset(["turned", "no longer", "ended", "contrast"])
 """The cues of one who turns from what he said though he begins with "and"."""
 
 
-_MARKED = -30
+_MARKED = -90
 """Hundredths of a logit from which on a statement is marked: one that is over and stands does more harm than one that
 holds and is asked about."""
 
