@@ -472,9 +472,9 @@ class RunContext:
         self._measured_specs: tuple[ToolSpec, ...] | None = None
         self._tools_characters = 0
         self.prompt = SystemPrompt("")
-        self.last_repeat: tuple[str, int] = ("", 0)
-        # the messages of the last request as hooks saw them, with what each was made of and whether outputs come back
         self.chat_messages: dict[str, tuple[StoredMessage, bool, list[ChatMessage]]] = {}
+        """The messages of the last request as hooks saw them, what each was made of, whether outputs come back."""
+        self.last_repeat: tuple[str, int] = ("", 0)
         """The last call with its result, and how often it came in a row."""
         self.last_call_at = 0
         """When the last request went out (Unix ms); 0: none did."""
