@@ -86,6 +86,10 @@ def test_what_is_said_for_the_moment_or_by_others_is_nothing(message: str) -> No
         "I want the chart to show both years and a line for the mean.",
         "All users on the second server see last week's data.",
         "The import takes 40 seconds, everything else takes two.",
+        "With two fair dice the chance of both is just the product of their chances",
+        "However, I'm afraid of losing the photos.",
+        "Still, I want to further trim the start page.",
+        "yeah, staying calm on the stage is super important",
     ],
 )
 def test_ordinary_talk_brings_nothing(message: str) -> None:

@@ -280,7 +280,7 @@ class _RowTable:
 @cache
 def _compiled(before: str, rows: tuple[str, ...]) -> re.Pattern[str]:
     alternatives = "|".join(f"(?:{row})" for row in rows)
-    return re.compile(f"{before}(?:{alternatives})", re.IGNORECASE)
+    return re.compile(f"^{before}(?:{alternatives})", re.IGNORECASE)
 
 
 _ORDER_TABLE = _RowTable(FILLER + "(?:you (?:must|should|have to|need to) )?", ORDERS)

@@ -220,7 +220,7 @@ _WANTS_BUILT = re.compile(
 """How somebody asks for a piece of work: what it is to do or to have."""
 
 _OWN_STEP = re.compile(
-    r"(?i)^(?:(?:and|but|so|also|now|then|ok(?:ay)?|well),? )*(?:(?:i|we)(?:['’](?:m|re)| am| are) (?:\w+ )?(?:trying|working|struggling|wondering|thinking|considering|torn|feeling|confident|stuck|looking|planning|hoping|worried|getting|having|learning)\b|i(?:['’]ll| will) (?:also )?(?!not\b|never\b|only\b|take\b|go\b|be\b)\w+\b|(?:i|we)(?:['’]d| would)? (?:want|like|love|need|wish) to (?!(?:see|have|get|be|receive|hear|know|approve|review|avoid|keep|stay|stick)\b)|(?:i|we)(?:['’]ve| have) (?:\w+ )?(?!(?:decided|agreed|settled|chosen|got|switched|moved)\b)\w+(?:ed|en|ne|ing)\b)"
+    r"(?i)^(?:(?:and|but|so|also|now|then|ok(?:ay)?|well|however|still|yet|though),? )*(?:(?:i|we)(?:['’](?:m|re)| am| are) (?:\w+ )?(?:trying|concerned|afraid|nervous|unsure|curious|targeting|aiming|working|struggling|wondering|thinking|considering|torn|feeling|confident|stuck|looking|planning|hoping|worried|getting|having|learning)\b|i(?:['’]ll| will) (?:also )?(?!not\b|never\b|only\b|take\b|go\b|be\b)\w+\b|(?:i|we)(?:['’]d| would)? (?:want|like|love|need|wish) to (?:further |really |also |finally )?(?!(?:see|have|get|be|receive|hear|know|approve|review|avoid|keep|stay|stick)\b)|(?:i|we)(?:['’]ve| have) (?:\w+ )?(?!(?:decided|agreed|settled|chosen|got|switched|moved)\b)\w+(?:ed|en|ne|ing)\b)"
 )
 """How somebody tells what he does, did or will do himself."""
 
@@ -233,12 +233,13 @@ _OWN_STEP_IN_A_CASE = re.compile(
 _JUDGES = re.compile(
     r"(?i)^(?:(?:and|but|so|also|well),? )?i (?:really |do |also |truly )*appreciate (?!it (?:if|when)\b)|^sure,? let['’]?s\b|^(?:please |can you |could you )?help me\b(?!.*\b(?:always|never|every)\b)"
     r"|^(?:however|but),? (?:this|that|it) (?:doesn|isn|won|can|didn|wasn)['’]?t\b"
+    r"|^(?:yeah|yes|yep|right|true|sure|exactly|absolutely|i agree|ok(?:ay)?),? .*\b(?:is|are) (?:\w+ )?(?:important|key|crucial|essential|vital|helpful|useful|good|great|nice|fine)(?: too)?$"
     r"|\bwill (?:really |definitely |certainly |probably |surely )+help(?: \w+){0,2}$|\bmakes? sense(?: too| to me)?$"
 )
 """How somebody judges what was proposed, thanks for it, falls in with it, asks for help with it, or says that it fails."""
 
 _RECKONS = re.compile(
-    r"(?i)\d ?[*×÷=] ?\(?\d|\(\d+ ?/ ?\d+\)|\b(?:probabilit|chances?\b|odds\b|outcomes?\b|fractions?\b|multipl|divid)(?=.*\b\d+[/:]\d+\b)|\b\d:\d or \d/\d\b"
+    r"(?i)\d ?[*×÷=] ?\(?\d|\(\d+ ?/ ?\d+\)|\b(?:probabilit|chances?\b|odds\b|outcomes?\b|fractions?\b|multipl|divid)(?=.*\b\d+[/:]\d+\b)|\bis (?:just |simply |always |then )?the (?:product|sum|square|quotient|difference|ratio) of\b|\b(?:subtract|divid|multiply|add)ing (?:\w+ ){0,3}(?:from|by|to) \d|\b\d:\d or \d/\d\b"
 )
 """How somebody reckons: a sign of arithmetic, a fraction beside a word of probability. A fraction alone may be a date."""
 

@@ -243,7 +243,7 @@ _GENERAL = re.compile(
 
 def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int, alone: bool) -> int:
     """Return how much a message speaks for it that a standing statement is over, in hundredths of a logit: from 0 on it
-    is more likely over than not."""
+    is more likely over than not. A message without a word of turning must say more."""
     is_fresh = latest and age <= _FRESH
     if not (is_fresh or topic_stems(turn.text) & topic_stems(statement.text)):
         return _NEVER
@@ -251,6 +251,8 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int,
         return _NEVER
     if turn.ended:
         return _NEVER  # it has found what it ends
+    if _BOUNDED.search(statement.text) and _PARTLY.search(turn.text):
+        return _NEVER  # it is waited for still
     if _TURNING.isdisjoint(turn.cues) and (turn.stated or not latest or age > 1):
         common, theirs = topic_stems(turn.text) & topic_stems(statement.text), topic_stems(statement.text)
         if len(common) < _SAME_MATTER * len(theirs) or any(
@@ -261,7 +263,14 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int,
         return _NEVER
     table = topic_weights()
     names = turn_features(turn, statement, latest=latest, age=age, alone=alone)
-    return table[""] + sum(table.get(name, 0) for name in names)
+    weight = table[""] + sum(table.get(name, 0) for name in names)
+    return weight + _MARKED if _TURNING.isdisjoint(turn.cues) else weight
+
+
+_PARTLY = re.compile(
+    r"(?i)\b(?:so far|not yet|almost|nearly|n['’]t \w+ yet|(?:\d+|one|two|three|four|five|some|half|most|few) of (?:the |them |us )?)\b"
+)
+"""How somebody tells that something has happened in part."""
 
 
 def _says_the_like(first: str, second: str) -> bool:
