@@ -198,6 +198,8 @@ def test_what_was_waited_for_or_is_free_now_ends_what_stood(first: str, then: st
         ("Error texts must tell the user what to do next.", "The second one is too long. Cut it."),
         ("No jokes in the letters to parents.", "And stop using the word 'passed'."),
         ("The port of billing is 9000.", "The port of search is 9200."),
+        ("No new globals in the parser, please", "Good. No new globals in the printer, please."),
+        ("Always show an example for loops", "The decision on fonts is withdrawn. Two examples are done now."),
         ("Books are bought at Falk's.", "My brother's company dropped Falk last year. Whatever."),
     ],
 )

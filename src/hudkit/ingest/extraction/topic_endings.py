@@ -84,7 +84,7 @@ class TurnOfTopic(msgspec.Struct, frozen=True):
     parts: tuple[tuple[str, frozenset[str]], ...] = ()
     """Its sentences, each with the cues in it."""
     manner: frozenset[str] = frozenset()
-    """How it is said: it asks, orders one thing, tells of one thing, of others, of what happened, adds to what was said."""
+    """How it is said: it asks, orders one thing, tells of one thing or of others, adds to what was said."""
     grammar: frozenset[str] = frozenset()
     """What the grammar of its sentences is."""
 
@@ -261,6 +261,8 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int,
             return _NEVER  # something else is stated beside it, or is spoken of
     if any(is_parallel(text, statement.text) for text in (turn.text, *turn.stated)):
         return _NEVER
+    if any(_says_the_like(line, statement.text) and cues.isdisjoint(_STRONG) for line, cues in turn.parts):
+        return _NEVER  # the same of another thing
     table = topic_weights()
     names = turn_features(turn, statement, latest=latest, age=age, alone=alone)
     weight = table[""] + sum(table.get(name, 0) for name in names)
@@ -363,11 +365,14 @@ def pointed_at(line: str, latest: Sequence[Statement]) -> tuple[Statement | None
 _MIN_POINTED = 2
 """Statements of which one can be told from the others by its place."""
 
+_STRONG = frozenset(["ended", "moved", "turned", "no longer", "bad", "contrast"])
+"""The cues of which one turns a sentence against what it resembles."""
+
 _ENDING_CUES = frozenset(["ended", "moved", "dropped", "allowed", "turned", "no longer", "bad"])
 
 _OWN_TOPIC = re.compile(
     r"(?i)^(?:(?:and|but|so|oh|ok(?:ay)?),? )*(?:about|on|as for|regarding|concerning|re) (?:the |our |my |that |those |your )?(?P<of>(?!that\b|this\b|it\b|them\b|reflection|second|balance|the whole|top|time)[^,:.]{2,40}?)[,:] "
-    r"|\b(?:forget|never mind|minds? (?:about|on)|thoughts (?:about|on)|wrong about|mistake about|(?:said|wrote|told you) (?:about|on)|(?:bit|part|thing|rule|one) (?:about|with|on)) (?:about |what i said about )?(?:the |our |my |that |those |your )?(?P<of2>(?!that\b|this\b|it\b|them\b|what\b|about\b|everything\b|all\b)[^,:.;!]{2,40})"
+    r"|\b(?:forget|never mind|minds? (?:about|on)|thoughts (?:about|on)|wrong about|mistake about|(?:said|wrote|told you|decided|agreed|decision|work) (?:about|on)|(?:bit|part|thing|rule|one) (?:about|with|on)) (?:about |what i said about )?(?:the |our |my |that |those |your )?(?P<of2>(?!that\b|this\b|it\b|them\b|what\b|about\b|everything\b|all\b)[^,:.;!]{2,40})"
 )
 """What somebody says himself that he speaks of."""
 
