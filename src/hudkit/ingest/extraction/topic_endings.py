@@ -41,7 +41,7 @@ _CUES: dict[str, re.Pattern[str]] = {
         "then": "then|so|again|both|too|also",
         "bad": "too \\w+|hates?|hated|unreadable|expensive|slow|unavailable|booked|broken|complain\\w*|problem|annoy\\w*|explod\\w*|confus\\w*|mess(?:y|ed up)?|overkill|useless|awful|terrible|fails?|failed|lacks?|refuse[sd]?|reject\\w*|dislike[sd]?|against|not (?:possible|available|allowed|enough)",
         "settled": "confirmed|approved|passed|back|returned|arrived|signed|released|done|all good|thumbs up|ready|live|is in|went through|finished|complete\\w*|talked to|spoke to|landed|merged|shipped",
-        "contrast": ", not|not the|instead of|rather than|no more|not \\w+ but|other thing|the old|old one|new one",
+        "contrast": ", not|not the|instead of|rather than|no more(?! than)|not \\w+ but|other thing|the old|old one|new one",
         "position": "(?:that|the) (?:first|second|third|last|former|latter|other)|that rule|the rule|that one|this rule|the (?:ban|limit|freeze|restriction|thing)|what i said|i said|the one (?:about|with|on)",
         "once": "this time|just once|this once|tonight|exception|for this|only today|for today|this one",
         "asks more": "also|in addition|as well|additionally|plus|another|next|one more|besides|further",
