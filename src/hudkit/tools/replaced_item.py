@@ -40,7 +40,7 @@ _QUANTITY = re.compile(
     r"\b(?:after|are|costs?|every|gets?|has|have|is|least|most|takes?|than|within) (\w+) [a-z]+s\b", re.IGNORECASE
 )
 """A number that counts: "is 18 pounds"; the 4 of "sprint 4 reviews" is a name."""
-_NOW = re.compile(r"\s*,?\s*\b(?:now|from now on)\W*$", re.IGNORECASE)
+_NOW = re.compile(r"\b(?:from )?now(?: on)?\W*$", re.IGNORECASE)
 
 _MIN_WORDS = 2
 """Words that a correction shares with what it corrects."""
