@@ -302,6 +302,8 @@ def test_it_is_understood(sent, meant):
         {"operation": "messages", "session": "ses_9"},
         {"operation": "undo", "item": "decisions.record"},
         {"operation": "undo", "item": "the staging port"},
+        {"operation": "undo", "item": "the plaster"},
+        {"operation": "decisions.remove", "item": "Whoever uploads over ten files gets a call when one has failed"},
         {"operation": "decisions.record", "text": "d1"},
         {"operation": "notes.add", "text": "s1."},
         # a rule that is new, and shares two words with one that stands
@@ -551,6 +553,8 @@ def test_a_note_that_tells_of_something_else_is_one(text):
 
 def test_undo_goes_by_what_the_last_change_was():
     s = session()
+    did(s, "notes.add", content="x")
+    assert reply(s, "hud", {"operation": "undo", "seq": None}).ok
     did(s, "notes.add", content="x")
     assert reply(s, "hud", {"operation": "undo", "item": "notes.remove"}).ok
     assert [note.content for note in s.state.notes] == [note.content for note in session().state.notes]

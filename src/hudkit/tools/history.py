@@ -333,7 +333,11 @@ def _last_own_change(session: SessionCore, origin: Origin, gone: frozenset[int])
 def _of_item(event: Event, item: str) -> Event:
     """The last change, where it is of what the agent says that it was of: `notes`, `notes.add`, words of it."""
     kind, words = event.type.partition(".")[0], item.strip().casefold()
-    if words.partition(".")[0].removesuffix("s") == kind or "last" in words or words in event_words(event).casefold():
+    if (
+        words.partition(".")[0].removesuffix("s") == kind
+        or "last" in words.split()
+        or words in event_words(event).casefold()
+    ):
         return event
     raise OperationError(
         f"your last change is {visible(event.type)} {quote(event_words(event))}, and nothing of {quote(item)}",

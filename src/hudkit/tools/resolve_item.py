@@ -168,7 +168,8 @@ _MIN_TOLD = 2
 """Words of an item that a sentence has where it tells of it."""
 
 _SAYS_OVER = re.compile(
-    r"\b(?:no longer|any ?more|not needed|lifted|withdrawn|cancell?ed|dropped|obsolete|history|gone|over)\b",
+    r"\b(?:no longer|any ?more|not needed|lifted|withdrawn|cancell?ed|dropped|obsolete|history|gone"
+    r"|(?:is|are|was|were) over)\b",
     re.IGNORECASE,
 )
 

@@ -264,7 +264,8 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
     if operation.name == "messages" and (last := _LAST.fullmatch(str(others.get("query", "x")))):
         del others["query"]
         placed.setdefault("limit", int(last[1]) if (last[1] or "").isdigit() else _LAST_MESSAGES)
-    if operation.name == "undo" and not str(placed.get("seq", "1")).strip().lstrip("-").isdigit():
+    seq = placed.get("seq")
+    if operation.name == "undo" and isinstance(seq, str) and not seq.strip().lstrip("-").isdigit():
         placed.setdefault("item", placed.pop("seq"))  # words say what the last change was of
     if operation.name == "sessions":
         others = {name: value for name, value in others.items() if name not in (*_QUERY_NAMES, "session", "item")}
