@@ -21,9 +21,10 @@ from bench.real_model.repeatable import repeatable_hud
 from bench.real_model.server import ModelServer
 from bench.retention.spoken import SYSTEM
 from hudkit.api import Hud, HudSession
-from hudkit.log.event import Event
-from hudkit.tools import DEFINITIONS, is_operation_name, reply, resolve_operation
-from hudkit.tools.call_parsing import parse_call
+from hudkit.log.event import Event, Origin
+from hudkit.log.payloads import SessionStart
+from hudkit.tools import DEFINITIONS, is_operation_name, reply
+from hudkit.tools.operation import find_operation
 
 PROMPTS = Path(__file__).resolve().parents[1] / "tool_calls" / "prompts.md"
 DEVELOPMENT = PROMPTS.with_name("development.md")
@@ -128,6 +129,8 @@ def measured(
             key = sha256(prompt.encode()).hexdigest()
             row = rows.get(key, [])
             written = row[0] if row else _written(server, prompt)
+            # as every host records it with the call
+            session.append(SessionStart(request=request.text), origin=Origin.HOST)
             first, second, again = judged(session, request, written), None, ""
             if first.verdict == "refused":
                 told = f"{first.written}\n</tool_call><|im_end|>\n<|im_start|>user\n<tool_response>\n{first.answer}\n"
@@ -174,11 +177,11 @@ def judged(session: HudSession, request: Request, written: str) -> Attempt:
     if not told.ok:
         return Attempt("refused", written, told.text)
     events = [event for event in session.events() if event.seq > before and event.origin == "agent"]
-    left = [_missing(answer, events, routed[1]) for answer in request.answers]
+    left = [_missing(answer, events, routed[1], told.operation) for answer in request.answers]
     if [] in left:
         return Attempt("right", written, told.text)
-    named = resolve_operation(*parse_call(routed[1]))
-    if not events and named is not None and named.writes:
+    carried_out = find_operation(told.operation)
+    if not events and carried_out is not None and carried_out.writes:
         return Attempt("refused", written, told.text)  # nothing was recorded, and the answer says so
     verdict = "half" if any(left) else "wrong"
     return Attempt(verdict, written, told.text, harms=verdict == "wrong" and bool(events))
@@ -194,14 +197,13 @@ def _routed(name: str, arguments: Any) -> tuple[str, Any] | None:
 
 
 def _missing(
-    answer: Sequence[Expected], events: Sequence[Event], arguments: Mapping[str, Any]
+    answer: Sequence[Expected], events: Sequence[Event], arguments: Mapping[str, Any], operation: str
 ) -> list[Expected] | None:
     """What a call did not do of all that was asked; `None` where it did something else, or nothing of it."""
     if all(one.reads for one in answer):
-        named = resolve_operation(*parse_call(arguments))
         told = json.dumps(arguments, ensure_ascii=False).casefold()
         is_read = not events and any(
-            named is not None and named.name == one.type and all(word in told for word in one.words) for one in answer
+            operation == one.type and all(word in told for word in one.words) for one in answer
         )
         return [] if is_read else None
     left = [

@@ -167,6 +167,8 @@ class SessionCore:
         self.log = log
         self.settings = settings or Settings()
         self.past: PastSessions | None = None  # what was said in all sessions, where a host gives it
+        self.model = ""  # of the last frame that named one
+        self.answered_request = ""  # the user's last message to which the agent has recorded something
         self.project_log: SessionCore | None = None  # where the project's defaults are kept, where there is a project
         renderer = MeasuredRenderer(counter)
         self._context = ComposeContext(
@@ -472,6 +474,7 @@ class SessionCore:
         if placement not in PLACEMENTS:
             raise ConfigError(f"placement is {placement!r}", hint=f"It is one of {', '.join(PLACEMENTS)}")
         self.take_up_task()
+        self.model = model or self.model
         position = transcript_position(transcript)
         still_there = position.order if history is None else history
         if still_there:

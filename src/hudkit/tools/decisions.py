@@ -42,7 +42,7 @@ from hudkit.tools.operation import (
     section_listing,
 )
 from hudkit.tools.record import add_to_section, item_with_text, record, remove_from_section, stored_words
-from hudkit.tools.replaced_item import refuse_copy, refuse_request, replaced_item, with_another_number
+from hudkit.tools.replaced_item import refuse_copy, refuse_request, replaced_item, same_item, with_another_number
 from hudkit.tools.resolve_item import ItemName, ItemNames, OneItem, resolve_item, resolve_items
 from hudkit.tools.spellings import looks_like_id
 
@@ -165,8 +165,11 @@ def _record_one(session: SessionCore, summary: str, args: _NewDecision, origin: 
         )
 
     def decide(state: HudState) -> Sequence[Payload]:
+        nonlocal summary
         refuse_request(state, summary)
         refuse_copy(state, "decisions", summary)
+        same = same_item(state.decisions.items, summary)
+        summary = summary if same is None else same.summary
         names = (args.supersedes,) if isinstance(args.supersedes, str) else args.supersedes
         olds = {old.id: old for old in (_resolve(state, name) for name in names)}
         # Models also say there what the new decision is about.

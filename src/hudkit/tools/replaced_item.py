@@ -159,7 +159,7 @@ def refuse_request(state: HudState, text: str) -> None:
             instead=("task.get" if noun == "task" else f"{noun}s.list", {}),
         )
     words = [word.casefold() for word in re.findall(r"[^\W_]+", text)]
-    for group, items in _groups(state).items():
+    for group, items in items_by_group(state).items():
         ids = ids_in(items, text)
         if not ids:
             continue
@@ -209,7 +209,8 @@ _MAX_ANNOUNCED = 40
 """Words of a note that announces a decision; a longer one tells more than that."""
 
 
-def _groups(state: HudState) -> dict[str, Sequence[SectionItem]]:
+def items_by_group(state: HudState) -> dict[str, Sequence[SectionItem]]:
+    """Return the items that a call can name, by their groups."""
     return {
         "steps": state.steps.items,
         "decisions": state.decisions.items,
@@ -229,7 +230,7 @@ def refuse_elsewhere(state: HudState, group: str, name: str) -> None:
 
     Raises `OperationError`, which names the other group.
     """
-    groups = _groups(state)
+    groups = items_by_group(state)
     best, words = count_shared(map(_words, groups.get(group, ())), name)
     if group not in groups or 2 * best > words:
         return
@@ -253,7 +254,7 @@ def refuse_copy(state: HudState, group: str, text: str) -> None:
     """
     if len(text.split()) < _MIN_SENTENCE:
         return
-    live = {**_groups(state), "errors": state.errors.open}
+    live = {**items_by_group(state), "errors": state.errors.open}
     for other, items in live.items():
         if other in (group, "notes") or (group, other) in _MAY_BECOME:
             continue
@@ -281,7 +282,7 @@ _MAY_BECOME = frozenset(
 def group_of_id(state: HudState, id: str, asked: str) -> str:
     """Return the group whose item has exactly this id; empty without one, and where an item of the group that was
     `asked` for has or speaks of that id."""
-    groups = _groups(state)
+    groups = items_by_group(state)
     if any(item.id == id or id.casefold() in item.words.casefold() for item in groups.get(asked, ())):
         return ""
     matching = [group for group, items in groups.items() if any(item.id == id for item in items)]

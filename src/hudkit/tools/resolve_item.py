@@ -111,8 +111,8 @@ _SAYS_NOTHING = frozenset(
 _NAMES_NOTHING = _SAYS_NOTHING | frozenset(
     (
         "all", "always", "any", "as", "at", "be", "by", "can", "do", "don", "every", "from", "has", "have",
-        "it", "may", "must", "never", "no", "not", "only", "s", "should", "t", "them", "they", "was", "we",
-        "will", "you",
+        "it", "may", "must", "never", "no", "not", "now", "off", "only", "out", "s", "should", "t", "them",
+        "they", "was", "we", "will", "you",
     )
 )  # fmt: skip
 """Words of which no item is known by: "must" is a part of many a rule, and of one alone by chance."""

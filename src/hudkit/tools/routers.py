@@ -11,6 +11,7 @@ from hudkit.compose import visible
 from hudkit.errors import ConfigError, HudkitError, OperationError
 from hudkit.hud import SessionCore
 from hudkit.log.event import Origin
+from hudkit.tokens.model_facts import is_small_model
 from hudkit.tools.arguments import convert_arguments
 from hudkit.tools.call_parsing import parse_call
 from hudkit.tools.definitions import ROUTER_NAMES
@@ -19,16 +20,21 @@ from hudkit.tools.operation import OPERATIONS, Operation, OperationAlias, Operat
 from hudkit.tools.refusals import example_of_unknown, help_on, own_call, reading_of, with_example
 from hudkit.tools.replaced_item import group_of_id, refuse_elsewhere
 from hudkit.tools.spellings import field_names, looks_like_id, operation_of_group, resolve_operation
+from hudkit.tools.user_request import MendedCall, mended_call
 
 _CHANGES_AN_ITEM = frozenset(("remove", "complete", "resolve", "update", "supersede"))
 
 
 class RouterReply(msgspec.Struct, frozen=True):
-    """What a router says to the agent; `ok` is false where the call was refused or could not be recorded."""
+    """What a router says to the agent; `ok` is false where the call was refused or could not be recorded.
+
+    `operation` is the one that was carried out; empty where none was.
+    """
 
     text: str
     ok: bool
     answer: OperationResult | None = None
+    operation: str = ""
 
 
 def call(
@@ -108,12 +114,32 @@ def reply(session: SessionCore, router: str, arguments: object, *, origin: Origi
         # Help lists first what this router is for, whichever was asked.
         if name == "help" and "router" not in args:
             args = {**args, "router": router}
+        mended = _mended(session, operation, args) if operation is not None and origin is Origin.AGENT else None
+        if mended is not None:
+            name, args = mended.operation, mended.arguments
         answer = call(session, name, args, origin=origin, router=router)
     except OperationError as error:
         return RouterReply(str(error), False)
     except HudkitError as error:
         return RouterReply(f"{'not recorded' if writes else 'not available'}: {visible(str(error))}", False)
-    return RouterReply(answer.text, True, answer)
+    if mended is not None and mended.remark:
+        answer = OperationResult(f"{answer.text} {mended.remark}", answer.data)
+    return RouterReply(answer.text, True, answer, name)
+
+
+def _mended(
+    session: SessionCore, operation: Operation | OperationAlias, args: Mapping[str, Any]
+) -> MendedCall | None:
+    """The call in the place of the first with which a small model records what its user asks for.
+
+    Each message is looked at once: who says the same again has it so. Raises `OperationError`.
+    """
+    guide, state = session.settings.budget.guide, session.state
+    model = session.model or state.window.model or state.session.model
+    if not operation.writes or not (guide == "always" or (guide == "auto" and is_small_model(model, unknown=False))):
+        return None
+    message, session.answered_request = session.answered_request, state.session.request
+    return None if message == state.session.request else mended_call(state, operation.name, args)
 
 
 def _read_call(arguments: object, router: str) -> tuple[str, Mapping[str, Any]]:

@@ -310,7 +310,13 @@ def _asks_for_group(operation: Operation | OperationAlias, args: Mapping[str, An
     """Whether the one item that is asked for is the whole group: `decisions.get {"item": "decisions"}`."""
     group = operation.name.partition(".")[0]
     values = [value for value in args.values() if value]
-    return len(values) == 1 and isinstance(values[0], str) and values[0].strip().casefold() in (group, f"all {group}")
+    return len(values) == 1 and str(values[0]).strip().casefold() in (
+        "all",
+        "everything",
+        "list",
+        group,
+        f"all {group}",
+    )
 
 
 def _says_nothing(name: str, value: Any) -> bool:
