@@ -590,3 +590,24 @@ def test_the_last_messages_are_asked_for_in_words(query):
 
 def test_messages_with_words_are_looked_for():
     assert resolve_operation("messages", {"query": "the port"}) is OPERATIONS["search"]
+
+
+def test_a_list_passes_over_its_own_name_among_the_arguments() -> None:
+    same({"operation": "constraints.list", "rules": ["constraints.add", "constraints.remove"]}, "constraints.list")
+
+
+def test_the_whole_of_a_group_is_its_list() -> None:
+    same({"operation": "decisions.get", "query": "all"}, "decisions.list")
+
+
+def test_tasks_are_steps_and_the_task_is_one() -> None:
+    same({"operation": "tasks.add", "text": "Ask a port"}, "steps.add", description="Ask a port")
+    assert is_operation_name("tasks.add")
+    assert is_operation_name("rules.add")
+    assert not is_operation_name("files.read_all")
+
+
+def test_a_decision_that_stands_but_for_its_dot_is_not_recorded_anew() -> None:
+    s = session()
+    answer = reply(s, "hud", {"operation": "decisions.record", "text": "Retry a failed upload three times."})
+    assert answer.text == "Already there: decision d2."

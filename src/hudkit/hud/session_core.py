@@ -168,7 +168,7 @@ class SessionCore:
         self.settings = settings or Settings()
         self.past: PastSessions | None = None  # what was said in all sessions, where a host gives it
         self.model = ""  # of the last frame that named one
-        self.answered_request = ""  # the user's last message to which the agent has recorded something
+        self.looked_at_request = ("", 0)  # a message of the user's, and how many calls were held against it
         self.project_log: SessionCore | None = None  # where the project's defaults are kept, where there is a project
         renderer = MeasuredRenderer(counter)
         self._context = ComposeContext(

@@ -122,6 +122,8 @@ def reply(session: SessionCore, router: str, arguments: object, *, origin: Origi
         return RouterReply(str(error), False)
     except HudkitError as error:
         return RouterReply(f"{'not recorded' if writes else 'not available'}: {visible(str(error))}", False)
+    if writes:
+        session.looked_at_request = (session.state.session.request, _MOST_LOOKS)
     if mended is not None and mended.remark:
         answer = OperationResult(f"{answer.text} {mended.remark}", answer.data)
     return RouterReply(answer.text, True, answer, name)
@@ -132,14 +134,22 @@ def _mended(
 ) -> MendedCall | None:
     """The call in the place of the first with which a small model records what its user asks for.
 
-    Each message is looked at once: who says the same again has it so. Raises `OperationError`.
+    Each message is looked at until something is recorded, twice at most: who says the same again has it so. Raises
+    `OperationError`.
     """
     guide, state = session.settings.budget.guide, session.state
     model = session.model or state.window.model or state.session.model
-    if not operation.writes or not (guide == "always" or (guide == "auto" and is_small_model(model, unknown=False))):
+    if guide == "never" or (guide == "auto" and not is_small_model(model, unknown=False)):
         return None
-    message, session.answered_request = session.answered_request, state.session.request
-    return None if message == state.session.request else mended_call(state, operation.name, args)
+    if not operation.writes and not operation.name.endswith(".list"):
+        return None
+    message, looks = session.looked_at_request
+    looks = looks if message == state.session.request else 0
+    session.looked_at_request = (state.session.request, looks + 1)
+    return mended_call(state, operation.name, args) if looks < _MOST_LOOKS else None
+
+
+_MOST_LOOKS = 2
 
 
 def _read_call(arguments: object, router: str) -> tuple[str, Mapping[str, Any]]:

@@ -19,7 +19,7 @@ _GROUPS = {
     "note": "notes", "fact": "notes", "finding": "notes", "decision": "decisions", "step": "steps", "plan": "steps",
     "constraint": "constraints", "rule": "constraints", "rules": "constraints", "blocker": "blockers",
     "preference": "preferences", "like": "preferences",
-    "error": "errors", "file": "files", "tasks": "task", "goal": "task", "todo": "todos",
+    "error": "errors", "file": "files", "tasks": "steps", "goal": "task", "todo": "todos",
 }  # fmt: skip
 """Other nouns of a group."""
 
@@ -104,7 +104,7 @@ def is_operation_name(name: str) -> bool:
         return "." in name or name.startswith("hud_") or name == "undo"
     group, point, _ = name.partition(".")
     words = {word.casefold().removesuffix("s") for word in _WORD.findall(name)}
-    is_of_group = point == "." and (f"{group}.list" in OPERATIONS or group in _LISTS)
+    is_of_group = point == "." and (f"{_group(group)}.list" in OPERATIONS or group in _LISTS)
     return (is_of_group or not words.isdisjoint(_OUR_NOUNS)) and resolve_operation(name, {}) is not None
 
 
@@ -273,7 +273,9 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
         others.pop("session", None)  # every call is of this session
     if operation.name.endswith(".list"):
         # A list shows all of them, also those that were asked for: by a text, an item, or a reason for it.
-        others = {name: v for name, v in others.items() if name not in _SAID_OF_A_LIST or looks_like_id(v)}
+        group = operation.name.partition(".")[0]
+        of_list = {name for name in others if name in _SAID_OF_A_LIST or _group(name.casefold()) == group}
+        others = {name: v for name, v in others.items() if name not in of_list or looks_like_id(v)}
     if operation.writes and item in placed and not text:
         # Which item it is was said; what else is said of it changes nothing.
         others = {name: value for name, value in others.items() if name not in _TEXT_NAMES | _DETAIL_NAMES}

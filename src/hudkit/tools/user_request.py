@@ -35,9 +35,12 @@ _GROUPS = {
     "decisions": r"(?:dec(?:is|si)i?ons?|as decided)",
     "preferences": r"preferences?",
     "constraints": r"(?:rules?|constraints?|requirements?)",
-    "blockers": r"block(?:ers?|ing)",
+    "blockers": r"(?:block(?:ers?|ing)|hold(?:ing|s)? (?:us|me) up|in (?:our|the|my) way)",
     "errors": r"(?:errors?|bugs?|failures?)",
-    "steps": r"(?:steps?|(?<!change of )plan|to-?dos?(?: list)?|list of (?:steps|things to do))",
+    "steps": (
+        r"(?:steps?|(?<!change of )plan|to-?dos?(?: list)?|list of (?:steps|things to do)"
+        r"|(?:off|on|to) (?:the|our|my) list)"
+    ),
     "notes": r"notes?",
 }
 """The nouns of each group; of two groups that a sentence names, the first is meant ("a blocker, note it as such")."""
@@ -72,14 +75,21 @@ _CHANGES = re.compile(
 _CHANGED = ("task", "decisions", "steps", "notes")
 """Groups of which a sentence changes an item; an error that is to be fixed is work."""
 
-_RELEASES = re.compile(r"\b(?:not|no longer|isn['’]?t|aren['’]?t) block\w*|\bunblocked\b", re.IGNORECASE)
+_RELEASES = re.compile(
+    r"\b(?:not|no longer|nothing is|isn['’]?t|aren['’]?t|any ?more).{0,9}\b(?:block\w*|hold\w*|in)\b|\bunblocked\b",
+    re.IGNORECASE,
+)
 
 _LABEL = re.compile(r"^\W{0,4}(?P<label>[\w-]+(?: [\w-]+){0,5}) ?(?::|!!|->)", re.IGNORECASE)
 """The words in front of a colon at the beginning of a sentence: "next step: …"."""
 
 _POLITE = r"^\W{0,4}(?:(?:please|so|and|ok|hey|now|can you|could you|would you)\W{1,3}){0,3}"
-_QUESTION = re.compile(rf"{_POLITE}(?:what|what['’]?s|which|who|where|when|why|how|any)\b", re.IGNORECASE)
-_SHOW = re.compile(rf"{_POLITE}(?:list|show|tell|give me|remind me|read)\b", re.IGNORECASE)
+_QUESTION = re.compile(
+    rf"{_POLITE}(?:what|what['’]?s|which|who|where|when|why|how|any|anything"
+    r"|(?:is|are) there|(?:do|did|have) we)\b",
+    re.IGNORECASE,
+)
+_SHOW = re.compile(rf"{_POLITE}(?:list|show|tell|give me|let me see|remind me|read)\b", re.IGNORECASE)
 _MOST_WORDS = 8
 """Words of a question without a mark at its end; a longer sentence tells something."""
 _ASKED_FOR = {
@@ -87,8 +97,11 @@ _ASKED_FOR = {
         r"\bdid we (?:decide|choose|pick|settle|agree)\b|\bwe(?:['’]?ve| have)? (?:decided|agreed)\b", re.IGNORECASE
     ),
     "blockers": re.compile(r"\b(?:block\w*|stuck|in (?:the|our) way|held up|waiting (?:for|on))\b", re.IGNORECASE),
-    "steps": re.compile(r"\b(?:what['’]?s|what is|what comes) (?:next|left)\b", re.IGNORECASE),
+    "steps": re.compile(
+        r"\b(?:(?:next|left|open|remains?)(?: to do)?\b\W{0,3}$|still\b.{0,20}\bto do\b)", re.IGNORECASE
+    ),
     "notes": re.compile(r"\b(?:noted|wr(?:o|i)te down|written down|note of)\b", re.IGNORECASE),
+    "snapshot": re.compile(r"\b(?:everything|all of it|the whole (?:record|hud|state))\b", re.IGNORECASE),
 }
 """How questions name a group without its noun."""
 
@@ -108,7 +121,7 @@ _WORDINGS = (
     (("preferences", "add"), r"\bi(?:['’]d| would)? (?:prefer|rather|like)\b"),
     (
         ("errors", "end"),
-        r"\b(?:error|bug|crash|failure|test)\b.{0,60}\b(?:is|are) (?:now )?(?:fixed|solved|resolved|green)\b",
+        r"\b(?:is|are|got) (?:now )?(?:fixed|solved|resolved|green again)\b|\b(?:works?|pass(?:es)?) again\b",
     ),
     (("steps", "end"), r"\b(?:tick (?:it|that|this) off|tick it|check (?:it|that) off)\b"),
     (("steps", "add"), r"\b(?:more thing|things?) to do\b|\bwhat comes next is\b"),
@@ -225,8 +238,8 @@ _DONE = re.compile(
 )
 """Words by which a step that ends was done; else it is not to be done."""
 
-_MIN_SHARE = 0.5
-"""Of the words of a call that stand in the user's message, where the call records what the user said."""
+_MIN_SHARE, _MIN_SHARED = 0.5, 3
+"""Words of a call that stand in the user's message, where the call records what he said: half of them, or three."""
 
 
 def mended_call(state: HudState, operation: str, arguments: Mapping[str, object]) -> MendedCall | None:
@@ -238,21 +251,21 @@ def mended_call(state: HudState, operation: str, arguments: Mapping[str, object]
     message = state.session.request
     requests = requests_in(message)
     if requests and all(request.action == "read" for request in requests):
-        named = requests[0].group
-        shown = "task.get" if named == "task" else f"{named}.list"
-        return MendedCall(shown, {}, "The user asks to see this; nothing was recorded.")
+        shown = _READING.get(requests[0].group, f"{requests[0].group}.list")
+        return (
+            None if shown == operation else MendedCall(shown, {}, "The user asks to see this; nothing was recorded.")
+        )
     texts = [value for value in arguments.values() if isinstance(value, str)]
     if verb in _OF_AN_ITEM:
-        asked = (group, "change" if verb == "update" else "end")
-        same = next((each for each in requests if each[:2] == asked), None)
+        of_verb = [request for request in requests if request.action == ("change" if verb == "update" else "end")]
+        same = next((each for each in of_verb if each.group == group), next(iter(of_verb), None))
         return _mended_name(state, operation, texts, same) if same is not None and texts else None
     text = next((value for value in texts if " " in value.strip()), "")
     words = content_words(text)
     if verb not in ("add", "record", "set") or not words:
         return None
-    if _shared(words, message) < _MIN_SHARE * len(words):
-        _refuse_copy(state, group, text)
-        return None
+    if _shared(words, message) < min(_MIN_SHARED, _MIN_SHARE * len(words)):
+        return _mended_copy(state, requests, group, text)
     request = max(requests, key=lambda each: _shared(words, each.words), default=None)
     if request is None or request.action == "read":
         return None
@@ -263,21 +276,43 @@ def mended_call(state: HudState, operation: str, arguments: Mapping[str, object]
     return _mended_change(state, request, group, text)
 
 
+_READING = {"task": "task.get", "snapshot": "snapshot"}
+
+
 def _mended_name(state: HudState, operation: str, texts: Sequence[str], request: UserRequest) -> MendedCall | None:
     """The call with the item of which the user speaks, where the agent names none that there is, or another."""
     group, _, verb = operation.partition(".")
-    items = items_by_group(state)[group]
-    meant = _told(items, request.words)
+    items = items_by_group(state).get(request.group, ())
+    meant = _told(items, request.words) or _told(items, " ".join((request.words, *texts)))
     if meant is None:
         return None
-    for text in texts:
+    wanted = verb if verb == "update" else _ending(request)
+    for text in texts if (group, verb) == (request.group, wanted) else ():
         with suppress(OperationError):
             item = resolve_item(items, text, group.removesuffix("s"), lambda each: each.words, places=True)
             if item.id == meant.id or _shared(content_words(item.words), request.words):
                 return None
     if verb == "update":
-        return MendedCall(operation, {"item": meant.id, "text": max(texts, key=len)}, "")
-    return MendedCall(f"{group}.{_ending(request)}", {"item": meant.id}, "")
+        text = max(texts, key=len)
+        return MendedCall(operation, {"item": meant.id, "text": text}, "") if group == request.group else None
+    return MendedCall(f"{request.group}.{wanted}", {"item": meant.id}, "")
+
+
+def _mended_copy(state: HudState, requests: Sequence[UserRequest], group: str, text: str) -> MendedCall | None:
+    """What the user asked for in the place of a call that repeats an entry of which he does not speak.
+
+    Raises `OperationError` where the entry is one of another group, and he asked for nothing that is known.
+    """
+    for other, items in items_by_group(state).items():
+        if same_item(items, text) is None:
+            continue
+        request = requests[0] if len(requests) == 1 else None
+        meant = _told(items_by_group(state).get(request.group, ()), request.words) if request is not None else None
+        if request is not None and request.action == "end" and meant is not None:
+            return MendedCall(f"{request.group}.{_ending(request)}", {"item": meant.id}, "")
+        if other != group:
+            raise OperationError(f"this is one of the {other} already", instead=(f"{other}.list", {}))
+    return None
 
 
 def _told(items: Sequence[SectionItem], words: str) -> SectionItem | None:
@@ -292,13 +327,6 @@ def _ending(request: UserRequest) -> str:
     return "remove" if verb == "complete" and not _DONE.search(request.words) else verb
 
 
-def _refuse_copy(state: HudState, group: str, text: str) -> None:
-    """Refuse what the user did not say now, and what stands as something else already. Raises `OperationError`."""
-    for other, items in items_by_group(state).items():
-        if other != group and same_item(items, text) is not None:
-            raise OperationError(f"this is one of the {other} already", instead=(f"{other}.list", {}))
-
-
 def _mended_change(state: HudState, request: UserRequest, group: str, text: str) -> MendedCall | None:
     if request.group == "task":
         if group == "task":
@@ -307,6 +335,8 @@ def _mended_change(state: HudState, request: UserRequest, group: str, text: str)
         raise OperationError("the user speaks of the task", hint="Say the whole of it.", instead=("task.get", {}))
     items = items_by_group(state)[request.group]
     item = _told(items, f"{request.words} {text}")
+    if item is None and not _NOUNS[request.group].search(request.words):
+        return None
     if item is None:
         raise OperationError(
             f"the user speaks of one of the {request.group}",
