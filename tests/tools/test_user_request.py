@@ -61,6 +61,10 @@ def send(session: SessionCore, operation: str, **arguments: Any) -> tuple[list[s
         ),
         ("The note on the office is wrong, it closes at five. Correct it.", [("notes", "change")]),
         ("It's final, we keep SQLite. Log it.", [("decisions", "add")]),
+        ("s2 is finished", [("steps", "end")]),
+        ("How many offices are there? It should be in your notes.", [("notes", "read")]),
+        ("What's still left to do?", [("steps", "read")]),
+        ("Show me everything that you have.", [("snapshot", "read")]),
         # work, and not what is to be kept
         ("Fix the bug in the plan page, and add an error to the form.", []),
         ("Add a task list component to the settings page.", []),
@@ -155,6 +159,26 @@ def test_an_entry_that_the_user_did_not_speak_of_is_no_entry_of_another_kind() -
     assert not events
     assert not answer.ok
     assert "one of the notes" in answer.text
+
+
+def test_a_copy_stands_for_what_the_user_said() -> None:
+    session = asked("Please remember that I'd rather be asked one question at a time.")
+    events, answer = send(session, "task.set", text="Offline mode for the inspection app")
+    assert events == ["preference.add"]
+    assert "one question at a time" in session.state.preferences.items[0].words
+    assert answer.text.endswith("It is a preference in the user's words.")
+
+
+def test_a_list_of_others_is_not_what_was_asked_for() -> None:
+    _, answer = send(asked("Show me everything that you have."), "constraints.list")
+    assert "photo upload" in answer.text
+
+
+def test_that_a_step_is_over_is_no_task() -> None:
+    session = asked("hello", model=LARGE)
+    events, answer = send(session, "task.set", text="s2 is finished")
+    assert not events
+    assert not answer.ok
 
 
 def test_a_part_of_the_task_does_not_take_its_place() -> None:

@@ -26,6 +26,7 @@ from hudkit.tools.operation import (
     section_listing,
 )
 from hudkit.tools.record import record, stored_words
+from hudkit.tools.replaced_item import refuse_request
 
 
 class _Described(OperationArguments, frozen=True):
@@ -87,6 +88,7 @@ def _set_description(
     session: SessionCore, args: _Described, origin: Origin, payload: Callable[[HudState], Payload]
 ) -> OperationResult:
     def decide(state: HudState) -> Sequence[Payload]:
+        refuse_request(state, args.description)
         # The same words again are no event: they would begin no new age either.
         return () if state.task.description == without_secrets(args.description) else (payload(state),)
 

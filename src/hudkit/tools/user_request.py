@@ -86,7 +86,7 @@ _LABEL = re.compile(r"^\W{0,4}(?P<label>[\w-]+(?: [\w-]+){0,5}) ?(?::|!!|->)", r
 _POLITE = r"^\W{0,4}(?:(?:please|so|and|ok|hey|now|can you|could you|would you)\W{1,3}){0,3}"
 _QUESTION = re.compile(
     rf"{_POLITE}(?:what|what['’]?s|which|who|where|when|why|how|any|anything"
-    r"|(?:is|are) there|(?:do|did|have) we)\b",
+    r"|(?:is|are) there|(?:do|did|have) (?:we|you))\b",
     re.IGNORECASE,
 )
 _SHOW = re.compile(rf"{_POLITE}(?:list|show|tell|give me|let me see|remind me|read)\b", re.IGNORECASE)
@@ -101,6 +101,7 @@ _ASKED_FOR = {
         r"\b(?:(?:next|left|open|remains?)(?: to do)?\b\W{0,3}$|still\b.{0,20}\bto do\b)", re.IGNORECASE
     ),
     "notes": re.compile(r"\b(?:noted|wr(?:o|i)te down|written down|note of)\b", re.IGNORECASE),
+    "preferences": re.compile(r"\b(?:how|what) i (?:like|prefer)\b", re.IGNORECASE),
     "snapshot": re.compile(r"\b(?:everything|all of it|the whole (?:record|hud|state))\b", re.IGNORECASE),
 }
 """How questions name a group without its noun."""
@@ -118,13 +119,19 @@ _WORDINGS = (
         ("blockers", "add"),
         r"\b(?:stuck|blocked)\b|\bwaiting (?:for|on)\b|\b(?:can['’]?t|cannot) (?:go on|continue|proceed)\b",
     ),
-    (("preferences", "add"), r"\bi(?:['’]d| would)? (?:prefer|rather|like)\b"),
+    (
+        ("preferences", "add"),
+        (
+            r"\bi(?:['’]d| would)? (?:prefer|rather|like)\b"
+            r"|\balways (?:answer|call|explain|give me|show me|speak|tell me|write to me)\b"
+        ),
+    ),
     (
         ("errors", "end"),
         r"\b(?:is|are|got) (?:now )?(?:fixed|solved|resolved|green again)\b|\b(?:works?|pass(?:es)?) again\b",
     ),
     (("steps", "end"), r"\b(?:tick (?:it|that|this) off|tick it|check (?:it|that) off)\b"),
-    (("steps", "add"), r"\b(?:more thing|things?) to do\b|\bwhat comes next is\b"),
+    (("steps", "add"), r"\b(?:more thing|things?) to do\b|\bwhat comes next is\b|\bnext,? we\b"),
     (
         ("notes", "add"),
         (
@@ -152,7 +159,10 @@ def requests_in(message: str) -> tuple[UserRequest, ...]:
     named = {request[:2]: request for request in requests}
     if len(named) == 1:
         return tuple(request._replace(words=message) for request in named.values())
-    if named or questions:
+    if questions and not named:
+        group = _named_group(message)  # "How many are there? It should be in your notes."
+        return (UserRequest(group, "read", message),) if group else ()
+    if named:
         return tuple(named.values())
     worded = (UserRequest(*asked, message) for asked, pattern in _SAYS if pattern.search(message))
     return tuple(islice(worded, 1))
@@ -173,10 +183,19 @@ def _named(sentence: str) -> UserRequest | None:
     action = _action(bare, group) if group else ""
     if group == "notes" and _NOTE_THAT.match(bare):
         action = "add"
+    if not group and (id := _ID.search(bare)) and (_OVER.search(bare) or _ENDS.search(bare)):
+        return UserRequest(_OF_LETTER[id[1]], "end", sentence)
     return UserRequest(group, action, sentence) if action else None
 
 
 _NOTE_THAT = re.compile(r"^\W{0,4}(?:(?:and|also|please|pls|ok)\W{1,3}){0,3}note (?:that|down)\b", re.IGNORECASE)
+_ID = re.compile(r"\b([bcdenps])\d{1,3}\b")
+_OF_LETTER = {group[0]: group for group in _GROUPS}
+"""The group of an id by its letter: `s2` is a step."""
+
+_OVER = re.compile(
+    r"\b(?:done|finished|completed?|fixed|resolved|solved|gone|over|obsolete|superseded)\b", re.IGNORECASE
+)
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
 
 
@@ -303,22 +322,37 @@ def _mended_copy(state: HudState, requests: Sequence[UserRequest], group: str, t
 
     Raises `OperationError` where the entry is one of another group, and he asked for nothing that is known.
     """
-    for other, items in items_by_group(state).items():
-        if same_item(items, text) is None:
-            continue
-        request = requests[0] if len(requests) == 1 else None
-        meant = _told(items_by_group(state).get(request.group, ()), request.words) if request is not None else None
-        if request is not None and request.action == "end" and meant is not None:
+    groups = items_by_group(state)
+    copied = [other for other, items in groups.items() if same_item(items, text) is not None]
+    copied += ["task"] if text.strip() == state.task.description else []
+    if not copied:
+        return None
+    request = requests[0] if len(requests) == 1 else None
+    if request is not None and request.action == "add" and len(request.words) < _WHOLE:
+        return MendedCall(
+            _ADDING[request.group], {"text": request.words}, f"It is {_NAMES[request.group]} of the user's."
+        )
+    if request is not None and request.action == "end":
+        meant = _told(groups.get(request.group, ()), request.words)
+        if meant is not None:
             return MendedCall(f"{request.group}.{_ending(request)}", {"item": meant.id}, "")
-        if other != group:
-            raise OperationError(f"this is one of the {other} already", instead=(f"{other}.list", {}))
+    if copied[0] not in (group, "task"):
+        raise OperationError(f"this is one of the {copied[0]} already", instead=(f"{copied[0]}.list", {}))
     return None
 
 
+_WHOLE = 300
+"""Characters of a message from which on the log has only its beginning (`session.start`)."""
+
+
 def _told(items: Sequence[SectionItem], words: str) -> SectionItem | None:
-    """The one item that the user names by its id, or by words that no other has."""
+    """The one item that the user names by its id, by words that no other has, or by the only word of any."""
     named = ids_in(items, words)
-    return named[0] if len(named) == 1 else told_item(items, words, lambda each: each.words)
+    if named:
+        return named[0] if len(named) == 1 else None
+    item = told_item(items, words, lambda each: each.words)
+    sharing = [each for each in items if _shared(content_words(each.words), words)] if item is None else []
+    return sharing[0] if len(sharing) == 1 else item
 
 
 def _ending(request: UserRequest) -> str:
