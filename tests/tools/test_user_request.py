@@ -169,6 +169,22 @@ def test_a_copy_stands_for_what_the_user_said() -> None:
     assert answer.text.endswith("It is a preference in the user's words.")
 
 
+def test_what_asks_for_a_record_is_not_its_text() -> None:
+    session = asked("The reports go out by hand from now on. Replace the old decision on cron with that.")
+    events, _ = send(session, "decisions.record", text="Replace the old decision on cron with that.")
+    assert events == ["decision.supersede", "decision.record"]
+    assert session.state.decisions.items[0].summary == "The reports go out by hand from now on."
+
+
+def test_a_question_about_what_holds_needs_no_search() -> None:
+    message = "Is anything holding us up?"
+    answer = reply(asked(message), "memory", {"operation": "search", "query": message})
+    assert "map licence" in answer.text
+    message = "Did anybody ever say what is holding us up?"
+    answer = reply(asked(message), "memory", {"operation": "search", "query": message})
+    assert "map licence" not in answer.text
+
+
 def test_a_list_of_others_is_not_what_was_asked_for() -> None:
     _, answer = send(asked("Show me everything that you have."), "constraints.list")
     assert "photo upload" in answer.text

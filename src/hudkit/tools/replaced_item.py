@@ -135,8 +135,9 @@ _CHANGES = frozenset(
     )
 )  # fmt: skip
 _EDITS = re.compile(
-    r"\s*(?:please[,:]? )?(?:the|our|your|this|that) (?P<noun>task|note|step|decision|constraint|blocker)"
-    r"(?: description)? (?:should|must|has to|needs to|ought to) (?:also )?(?:mention|say|state|read)\b",
+    r"\s{0,4}(?:please[,:]? )?(?:(?:adjust|change|expand|extend|narrow|update|widen) )?(?:the|our|your|this|that) "
+    r"(?P<noun>task|note|step|decision|constraint|blocker)(?: description)? "
+    r"(?:(?:should|must|has to|needs to|ought to) (?:also )?(?:mention|say|state|read)|to (?:also )?include)\b",
     re.IGNORECASE,
 )
 """The beginning of a text that is about an entry of the HUD, and no entry itself: "The task should mention …"."""

@@ -141,7 +141,7 @@ def _mended(
     model = session.model or state.window.model or state.session.model
     if guide == "never" or (guide == "auto" and not is_small_model(model, unknown=False)):
         return None
-    if not operation.writes and not operation.name.endswith(".list"):
+    if not operation.writes and not operation.name.endswith((".list", "search")):
         return None
     message, looks = session.looked_at_request
     looks = looks if message == state.session.request else 0

@@ -32,7 +32,7 @@ class UserRequest(NamedTuple):
 
 _GROUPS = {
     "task": r"task(?: description)?",
-    "decisions": r"(?:dec(?:is|si)i?ons?|as decided)",
+    "decisions": r"(?:dec(?:is|si)i?ons?|as decided|what (?:we|i) (?:decided|agreed))",
     "preferences": r"preferences?",
     "constraints": r"(?:rules?|constraints?|requirements?)",
     "blockers": r"(?:block(?:ers?|ing)|hold(?:ing|s)? (?:us|me) up|in (?:our|the|my) way)",
@@ -46,7 +46,7 @@ _GROUPS = {
 """The nouns of each group; of two groups that a sentence names, the first is meant ("a blocker, note it as such")."""
 
 _NOT_A_PART = (
-    r"(?=\W{0,4}$|\W{0,3}[^\w\s]|\W{1,3}(?:about|again|and|any|are|as|at|by|can|do|does|didn|don|down|for|from|has|hasn|have|haven|how|i|in|is|isn|it|like"
+    r"(?=\W{0,4}$|\W{0,3}[^\w\s]|\W{1,3}(?:about|again|against|and|any|are|as|at|by|can|do|does|didn|don|down|for|from|has|hasn|have|haven|how|i|in|is|isn|it|like"
     r"|listed|made|more|must|next|of|off|on|or|out|over|please|pls|should|so|still|that|the|to|too|until|up|was|we|where|which"
     r"|while|with|you)\b)"
 )
@@ -86,7 +86,7 @@ _LABEL = re.compile(r"^\W{0,4}(?P<label>[\w-]+(?: [\w-]+){0,5}) ?(?::|!!|->)", r
 _POLITE = r"^\W{0,4}(?:(?:please|so|and|ok|hey|now|can you|could you|would you)\W{1,3}){0,3}"
 _QUESTION = re.compile(
     rf"{_POLITE}(?:what|what['’]?s|which|who|where|when|why|how|any|anything"
-    r"|(?:is|are) there|(?:do|did|have) (?:we|you))\b",
+    r"|(?:is|are) (?:there|any\w*)|(?:do|did|have) (?:we|you))\b",
     re.IGNORECASE,
 )
 _SHOW = re.compile(rf"{_POLITE}(?:list|show|tell|give me|let me see|remind me|read)\b", re.IGNORECASE)
@@ -102,6 +102,7 @@ _ASKED_FOR = {
     ),
     "notes": re.compile(r"\b(?:noted|wr(?:o|i)te down|written down|note of)\b", re.IGNORECASE),
     "preferences": re.compile(r"\b(?:how|what) i (?:like|prefer)\b", re.IGNORECASE),
+    "task": re.compile(r"\b(?:supposed to|the goal|(?:doing|working on) (?:here|now))\b", re.IGNORECASE),
     "snapshot": re.compile(r"\b(?:everything|all of it|the whole (?:record|hud|state))\b", re.IGNORECASE),
 }
 """How questions name a group without its noun."""
@@ -115,6 +116,7 @@ _WORDINGS = (
             r"|\b(?:it was|that['’]s|it['’]s) (?:decided|final|settled)\b|^\W{0,4}decided\b"
         ),
     ),
+    (("blockers", "end"), r"(?:\bnot|n['’]t|\bno longer) (?:blocked|stuck|waiting)\b"),
     (
         ("blockers", "add"),
         r"\b(?:stuck|blocked)\b|\bwaiting (?:for|on)\b|\b(?:can['’]?t|cannot) (?:go on|continue|proceed)\b",
@@ -249,7 +251,7 @@ _NAMES = {
     "task": "the task", "decisions": "a decision", "preferences": "a preference", "constraints": "a rule",
     "blockers": "a blocker", "errors": "an error", "steps": "a step", "notes": "a note",
 }  # fmt: skip
-_OF_AN_ITEM = ("remove", "complete", "resolve", "update")
+_OF_AN_ITEM = ("remove", "complete", "resolve", "supersede", "update")
 _ENDING = {"steps": "complete", "errors": "resolve"}
 _DONE = re.compile(
     r"\b(?:done|finished|completed?|ready|written|through|tick|check|close|cross|mark|pass(?:es|ed)|over|work(?:s|ed))\b",
@@ -269,6 +271,8 @@ def mended_call(state: HudState, operation: str, arguments: Mapping[str, object]
     group, _, verb = operation.partition(".")
     message = state.session.request
     requests = requests_in(message)
+    if operation == "search" and (not requests or requests[0].group not in _LISTS or _OF_THE_PAST.search(message)):
+        return None
     if requests and all(request.action == "read" for request in requests):
         shown = _READING.get(requests[0].group, f"{requests[0].group}.list")
         return (
@@ -276,18 +280,18 @@ def mended_call(state: HudState, operation: str, arguments: Mapping[str, object]
         )
     texts = [value for value in arguments.values() if isinstance(value, str)]
     if verb in _OF_AN_ITEM:
-        of_verb = [request for request in requests if request.action == ("change" if verb == "update" else "end")]
+        asked = _ASKED_BY.get(verb, ("end",))
+        of_verb = [request for request in requests if request.action in asked]
         same = next((each for each in of_verb if each.group == group), next(iter(of_verb), None))
         return _mended_name(state, operation, texts, same) if same is not None and texts else None
     text = next((value for value in texts if " " in value.strip()), "")
-    words = content_words(text)
-    if verb not in ("add", "record", "set") or not words:
-        return None
-    if _shared(words, message) < min(_MIN_SHARED, _MIN_SHARE * len(words)):
-        return _mended_copy(state, requests, group, text)
+    words, shared = content_words(text), _shared(content_words(text), message)
+    if verb not in ("add", "record", "set") or not words or shared < min(_MIN_SHARED, _MIN_SHARE * len(words)):
+        return _mended_copy(state, requests, operation, text)
     request = max(requests, key=lambda each: _shared(words, each.words), default=None)
     if request is None or request.action == "read":
         return None
+    text = _without_request(message, text)
     if request.action == "add":
         if request.group == group:
             return None
@@ -295,6 +299,20 @@ def mended_call(state: HudState, operation: str, arguments: Mapping[str, object]
     return _mended_change(state, request, group, text)
 
 
+_LISTS = ("blockers", "errors", "steps", "constraints", "preferences")
+_OF_THE_PAST = re.compile(r"\b(?:ago|conversations?|ever|history|said|say|search|talk(?:ed)?|told)\b", re.IGNORECASE)
+"""Words of a question that a list of what holds now does not answer."""
+
+
+def _without_request(message: str, text: str) -> str:
+    """What the user says beside the sentence that asks for it, where a call repeats that one: "Write it down."."""
+    sentences = _SENTENCES.split(message.strip())
+    beside = [sentence for sentence in sentences if sentence.casefold().strip(".! ") != text.casefold().strip(".! ")]
+    repeats = len(beside) < len(sentences) and _named(text) is not None
+    return " ".join(beside) if repeats and beside else text
+
+
+_ASKED_BY = {"update": ("change",), "supersede": ("change", "end")}
 _READING = {"task": "task.get", "snapshot": "snapshot"}
 
 
@@ -305,41 +323,50 @@ def _mended_name(state: HudState, operation: str, texts: Sequence[str], request:
     meant = _told(items, request.words) or _told(items, " ".join((request.words, *texts)))
     if meant is None:
         return None
-    wanted = verb if verb == "update" else _ending(request)
+    wanted = verb if request.action == "change" else _ending(request)
     for text in texts if (group, verb) == (request.group, wanted) else ():
         with suppress(OperationError):
             item = resolve_item(items, text, group.removesuffix("s"), lambda each: each.words, places=True)
             if item.id == meant.id or _shared(content_words(item.words), request.words):
                 return None
-    if verb == "update":
-        text = max(texts, key=len)
-        return MendedCall(operation, {"item": meant.id, "text": text}, "") if group == request.group else None
+    if request.action == "change":
+        changed = group == request.group and verb == "update"
+        return MendedCall(operation, {"item": meant.id, "text": max(texts, key=len)}, "") if changed else None
     return MendedCall(f"{request.group}.{wanted}", {"item": meant.id}, "")
 
 
-def _mended_copy(state: HudState, requests: Sequence[UserRequest], group: str, text: str) -> MendedCall | None:
-    """What the user asked for in the place of a call that repeats an entry of which he does not speak.
+def _mended_copy(state: HudState, requests: Sequence[UserRequest], operation: str, text: str) -> MendedCall | None:
+    """What the user asked for in the place of a call that says nothing, or repeats what he does not speak of.
 
     Raises `OperationError` where the entry is one of another group, and he asked for nothing that is known.
     """
-    groups = items_by_group(state)
-    copied = [other for other, items in groups.items() if same_item(items, text) is not None]
-    copied += ["task"] if text.strip() == state.task.description else []
-    if not copied:
-        return None
+    groups, group = items_by_group(state), operation.partition(".")[0]
+    copied = [other for other, items in groups.items() if text and _repeats(items, text)]
+    copied += ["task"] if text and text.strip().casefold() == state.task.description.casefold() else []
     request = requests[0] if len(requests) == 1 else None
-    if request is not None and request.action == "add" and len(request.words) < _WHOLE:
-        return MendedCall(
-            _ADDING[request.group], {"text": request.words}, f"It is {_NAMES[request.group]} of the user's."
-        )
-    if request is not None and request.action == "end":
+    says_nothing = bool(copied) or (request is not None and not text and operation == _ADDING.get(request.group))
+    if request is not None and says_nothing and request.action == "add" and len(request.words) < _WHOLE:
+        remark = f"It is {_NAMES[request.group]} in the user's words."
+        return MendedCall(_ADDING[request.group], {"text": request.words}, remark)
+    if request is not None and request.action == "end" and copied:
         meant = _told(groups.get(request.group, ()), request.words)
         if meant is not None:
             return MendedCall(f"{request.group}.{_ending(request)}", {"item": meant.id}, "")
-    if copied[0] not in (group, "task"):
+    if copied and copied[0] not in (group, "task"):
         raise OperationError(f"this is one of the {copied[0]} already", instead=(f"{copied[0]}.list", {}))
     return None
 
+
+def _repeats(items: Sequence[SectionItem], text: str) -> bool:
+    """Return whether a text says what one of the items says, in its words or nearly."""
+    if same_item(items, text) is not None:
+        return True
+    of_items = [content_words(item.words) for item in items]
+    return any(len(each) >= _MIN_SHARED and _shared(each, text) >= _MOST_OF * len(each) for each in of_items)
+
+
+_MOST_OF = 0.75
+"""Of the words of an item, those that a text has that repeats it."""
 
 _WHOLE = 300
 """Characters of a message from which on the log has only its beginning (`session.start`)."""
@@ -377,7 +404,7 @@ def _mended_change(state: HudState, request: UserRequest, group: str, text: str)
             hint="Name it.",
             instead=(f"{request.group}.list", {}),
         )
-    if request.action == "end":
+    if request.action == "end" and (group, request.group) != ("decisions", "decisions"):
         return MendedCall(f"{request.group}.{_ending(request)}", {"item": item.id}, "")
     if request.group == "decisions":
         return MendedCall("decisions.record", {"text": text, "supersedes": item.id}, "")
