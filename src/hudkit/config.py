@@ -107,7 +107,7 @@ class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["auto", "always", "never"],
         Meta(
             description="whether a base says which operation of the tool hud is for what, where it has room for that "
-            "(169 tokens); auto: for small and local models"
+            "(169 tokens), and the user's own words decide where a record goes; auto: for small and local models"
         ),
     ] = "auto"
 

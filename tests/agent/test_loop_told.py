@@ -151,3 +151,15 @@ async def test_what_other_plugins_want_kept_is_asked_for_with_the_hud_on(tmp_pat
             await loop.compact()
             (request,) = model.of("compaction")
             assert "K-17" in request.text and "heads-up display" in request.text.lower()
+
+
+@pytest.mark.parametrize(("name", "kind"), [("qwen2.5-coder-7b", "decision.record"), ("gpt-5", "constraint.add")])
+async def test_a_small_models_record_goes_where_its_user_said(tmp_path: Path, name: str, kind: str) -> None:
+    record = ScriptedCall("hud", {"operation": "constraints.add", "text": "JSON lines for the queue"})
+    model = InProcessModel([uses(record)], name=name)
+    log = tmp_path / "log" / "hud.db"
+    async with opened(tmp_path, model, plugins=[("hud", hud_plugin(log))]) as loop:
+        await loop.prompt("We agreed on JSON lines for the queue, write that down.")
+        with Hud.open(log) as hud:
+            events = [event for event in hud.session(loop.id).events() if event.origin == "agent"]
+    assert [event.type for event in events if event.type.split(".")[0] in ("decision", "constraint")] == [kind]
