@@ -166,7 +166,18 @@ def test_a_copy_stands_for_what_the_user_said() -> None:
     events, answer = send(session, "task.set", text="Offline mode for the inspection app")
     assert events == ["preference.add"]
     assert "one question at a time" in session.state.preferences.items[0].words
-    assert answer.text.endswith("It is a preference in the user's words.")
+    assert answer.text == "Added preference p1. It stands in the user's words."
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"item": "disk2", "details": "until July"}, {"text": "the disk"}, {"rule": "disk", "value": "2"}]
+)
+def test_a_record_of_too_few_words_has_the_users(arguments: dict[str, Any]) -> None:
+    message = "We're stuck: the second disk is out of stock until July."
+    session = asked(message)
+    events, _ = send(session, "blockers.add", **arguments)
+    assert events == ["blocker.add"]
+    assert session.state.blockers.items[-1].words == message
 
 
 def test_what_asks_for_a_record_is_not_its_text() -> None:

@@ -46,9 +46,10 @@ _GROUPS = {
 """The nouns of each group; of two groups that a sentence names, the first is meant ("a blocker, note it as such")."""
 
 _NOT_A_PART = (
-    r"(?=\W{0,4}$|\W{0,3}[^\w\s]|\W{1,3}(?:about|again|against|and|any|are|as|at|by|can|do|does|didn|don|down|for|from|has|hasn|have|haven|how|i|in|is|isn|it|like"
-    r"|listed|made|more|must|next|of|off|on|or|out|over|please|pls|should|so|still|that|the|to|too|until|up|was|we|where|which"
-    r"|while|with|you)\b)"
+    r"(?=\W{0,4}$|\W{0,3}[^\w\s]"
+    r"|\W{1,3}(?:about|accordingly|again|against|and|any|anymore|are|aren|as|at|by|can|didn|do|does|doesn|don"
+    r"|down|first|for|from|has|hasn|have|haven|how|i|in|is|isn|it|like|listed|made|me|more|must|next|of|off|on"
+    r"|or|out|over|please|pls|should|so|still|that|the|to|too|until|up|us|was|wasn|we|where|which|while|with|you)\b)"
 )
 """Behind a noun of the HUD's: "the rule about Fridays", and not "the rule engine"."""
 
@@ -132,7 +133,13 @@ _WORDINGS = (
         ("errors", "end"),
         r"\b(?:is|are|got) (?:now )?(?:fixed|solved|resolved|green again)\b|\b(?:works?|pass(?:es)?) again\b",
     ),
-    (("steps", "end"), r"\b(?:tick (?:it|that|this) off|tick it|check (?:it|that) off)\b"),
+    (
+        ("steps", "end"),
+        (
+            r"\b(?:tick|check|cross) (?:it|that|this|them)\b"
+            r"|\bmark (?:it|that|this|them) (?:as )?(?:completed?|done|finished)\b"
+        ),
+    ),
     (("steps", "add"), r"\b(?:more thing|things?) to do\b|\bwhat comes next is\b|\bnext,? we\b"),
     (
         ("notes", "add"),
@@ -252,6 +259,7 @@ _NAMES = {
     "blockers": "a blocker", "errors": "an error", "steps": "a step", "notes": "a note",
 }  # fmt: skip
 _OF_AN_ITEM = ("remove", "complete", "resolve", "supersede", "update")
+_IN_HIS_WORDS = "It stands in the user's words."
 _ENDING = {"steps": "complete", "errors": "resolve"}
 _DONE = re.compile(
     r"\b(?:done|finished|completed?|ready|written|through|tick|check|close|cross|mark|pass(?:es|ed)|over|work(?:s|ed))\b",
@@ -283,9 +291,16 @@ def mended_call(state: HudState, operation: str, arguments: Mapping[str, object]
         asked = _ASKED_BY.get(verb, ("end",))
         of_verb = [request for request in requests if request.action in asked]
         same = next((each for each in of_verb if each.group == group), next(iter(of_verb), None))
-        return _mended_name(state, operation, texts, same) if same is not None and texts else None
-    text = next((value for value in texts if " " in value.strip()), "")
-    words, shared = content_words(text), _shared(content_words(text), message)
+        names = [str(arguments[name]) for name in ("item", "id") if arguments.get(name)] or texts
+        if same is None or not texts:
+            return None
+        mended = _mended_name(state, operation, names, same)
+        if mended is not None and same.action == "change":
+            mended.arguments["text"] = max(texts, key=len)
+        return mended
+    text = texts[0] if texts and " " in texts[0].strip() else ""
+    words = content_words(text)
+    shared = _shared(words, message)
     if verb not in ("add", "record", "set") or not words or shared < min(_MIN_SHARED, _MIN_SHARE * len(words)):
         return _mended_copy(state, requests, operation, text)
     request = max(requests, key=lambda each: _shared(words, each.words), default=None)
@@ -293,13 +308,16 @@ def mended_call(state: HudState, operation: str, arguments: Mapping[str, object]
         return None
     text = _without_request(message, text)
     if request.action == "add":
+        # fewer words than a sentence has: the user's say more
+        if len(words) < _MIN_SHARED <= len(content_words(request.words)) and len(message) < _WHOLE:
+            return MendedCall(_ADDING[request.group], {"text": request.words}, _IN_HIS_WORDS)
         if request.group == group:
             return None
         return MendedCall(_ADDING[request.group], {"text": text}, f"The user speaks of {_NAMES[request.group]}.")
     return _mended_change(state, request, group, text)
 
 
-_LISTS = ("blockers", "errors", "steps", "constraints", "preferences")
+_LISTS = ("blockers", "errors", "steps", "constraints", "preferences", "snapshot")
 _OF_THE_PAST = re.compile(r"\b(?:ago|conversations?|ever|history|said|say|search|talk(?:ed)?|told)\b", re.IGNORECASE)
 """Words of a question that a list of what holds now does not answer."""
 
@@ -316,22 +334,22 @@ _ASKED_BY = {"update": ("change",), "supersede": ("change", "end")}
 _READING = {"task": "task.get", "snapshot": "snapshot"}
 
 
-def _mended_name(state: HudState, operation: str, texts: Sequence[str], request: UserRequest) -> MendedCall | None:
+def _mended_name(state: HudState, operation: str, names: Sequence[str], request: UserRequest) -> MendedCall | None:
     """The call with the item of which the user speaks, where the agent names none that there is, or another."""
     group, _, verb = operation.partition(".")
     items = items_by_group(state).get(request.group, ())
-    meant = _told(items, request.words) or _told(items, " ".join((request.words, *texts)))
+    meant = _told(items, request.words) or _told(items, " ".join((request.words, *names)))
     if meant is None:
         return None
     wanted = verb if request.action == "change" else _ending(request)
-    for text in texts if (group, verb) == (request.group, wanted) else ():
+    for name in names if (group, verb) == (request.group, wanted) else ():
         with suppress(OperationError):
-            item = resolve_item(items, text, group.removesuffix("s"), lambda each: each.words, places=True)
+            item = resolve_item(items, name, group.removesuffix("s"), lambda each: each.words, places=True)
             if item.id == meant.id or _shared(content_words(item.words), request.words):
                 return None
     if request.action == "change":
         changed = group == request.group and verb == "update"
-        return MendedCall(operation, {"item": meant.id, "text": max(texts, key=len)}, "") if changed else None
+        return MendedCall(operation, {"item": meant.id}, "") if changed else None
     return MendedCall(f"{request.group}.{wanted}", {"item": meant.id}, "")
 
 
@@ -346,8 +364,7 @@ def _mended_copy(state: HudState, requests: Sequence[UserRequest], operation: st
     request = requests[0] if len(requests) == 1 else None
     says_nothing = bool(copied) or (request is not None and not text and operation == _ADDING.get(request.group))
     if request is not None and says_nothing and request.action == "add" and len(request.words) < _WHOLE:
-        remark = f"It is {_NAMES[request.group]} in the user's words."
-        return MendedCall(_ADDING[request.group], {"text": request.words}, remark)
+        return MendedCall(_ADDING[request.group], {"text": request.words}, _IN_HIS_WORDS)
     if request is not None and request.action == "end" and copied:
         meant = _told(groups.get(request.group, ()), request.words)
         if meant is not None:
