@@ -668,15 +668,24 @@ class TranscriptIngester:
         assert conflict is not None
         raise conflict
 
-    def look_ahead(self, batch: IngestBatch, *, last: bool) -> None:
+    def hear_ahead(self, message: Message) -> None:
+        """Work out what takes longest of a response whose calls have not ended yet: what it says in plain words, and
+        what the tokens of its request teach. It is read quickly then. Nothing is appended."""
+        from hudkit.ingest import hear_ahead
+        from hudkit.sections.model_calibration import learn_ahead
+
+        if self._known.plain_words and self._known.facts is not None:
+            hear_ahead(message, self._known.facts)
+        if message.usage is not None:
+            learn_ahead(self.session.known_state.model_calibration, message.usage.prompt)
+
+    def look_ahead(self, batch: IngestBatch) -> None:
         """Work out now what messages bring, for the `prepare` that is given them last; nothing is appended.
 
-        A message may be told several times as it grows, and is read on from where it was. With the `last` batch
-        before a frame, what is made before frames is looked for, too. Nothing is worked out for the first batch of a
-        session. Raises a `StoreError`.
+        A message may be told several times as it grows, and is read on from where it was. What is made before frames
+        is looked for, too. Nothing is worked out for the first batch of a session. Raises a `StoreError`.
         """
-        from hudkit.ingest import hear_ahead, ingest, observe
-        from hudkit.sections.model_calibration import learn_ahead
+        from hudkit.ingest import ingest, observe
 
         session, about = self.session, replace(batch, messages=())
         ahead = self._ahead
@@ -687,13 +696,8 @@ class TranscriptIngester:
                 return
             ahead = _BatchAhead(self._known.seq, {}, about, self._known, ())
         state, new_events = ingest(ahead.state, batch)
-        drafts, events, hud = session.foresee((*ahead.drafts, *self._drafts(new_events)), last=last)
+        drafts, events, hud = session.foresee((*ahead.drafts, *self._drafts(new_events)))
         state = observe(state, events[len(ahead.drafts) :], hud)
-        for message in () if last else batch.messages:
-            if state.plain_words and state.facts is not None:
-                hear_ahead(message, state.facts)
-            if message.usage is not None:
-                learn_ahead(hud.model_calibration, message.usage.prompt)
         messages = {**ahead.messages, **{message.id: message for message in batch.messages}}
         self._ahead = _BatchAhead(ahead.seq, messages, about, state, drafts)
 

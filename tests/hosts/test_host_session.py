@@ -464,6 +464,20 @@ def test_what_is_made_before_frames_is_looked_for_once_and_anew_where_more_was_s
     assert session.session.state.project.notes == ("Ask Bob",)
 
 
+def test_what_is_made_before_frames_is_not_looked_for_again_where_a_response_only_ended(hud: Hud) -> None:
+    session, project = talk(hud), hud.project("/tmp")
+    begin = dated(*TURN)
+    session.prepare_call(asked(*begin))
+    *_, whole, again = dated(*TURN, answer("d", "", ran("c2", "true", ""), used=1_000), user("e", "And now?"))
+    session.read_ahead(whole._replace(message=replace(whole.message, finish="")))
+    project.call("project.set", {"notes": ["Ask Ada"]})
+    session.read_ahead(whole)
+    session.prepare_call(asked(*begin, whole))
+    assert session.session.state.project.notes == () and session.session.state.window.used_tokens == 1_000
+    session.prepare_call(asked(*begin, whole, again))
+    assert session.session.state.project.notes == ("Ask Ada",)
+
+
 def test_the_words_of_a_response_are_read_before_its_calls_have_ended(
     hud: Hud, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,8 @@ that compact, writes the prompt of a compaction, and derives from the messages w
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+import logging
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -16,6 +17,8 @@ from functools import partial
 from itertools import takewhile
 from operator import is_
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any
 
 from msgspec.structs import replace
@@ -50,6 +53,8 @@ from hudkit.hud.frame import Frame
 from hudkit.log.payloads import RequestCeilings, RequestParts
 from hudkit.transcripts import Message, Part, PatchPart, ToolPart
 
+_LOG = logging.getLogger("hudkit.ingest")
+
 PLUGIN_NAME = "hud"
 """The plugin's name."""
 
@@ -71,7 +76,8 @@ _TRIMMED = (
 
 
 class HudPlugin:
-    """The plugin of one open session and its sub-sessions. All its hooks run in its own thread."""
+    """The plugin of one open session and its sub-sessions. All its hooks run in its own thread, what is done beside
+    the session in another one."""
 
     def __init__(self, hud: Hud | Path, plugin_input: PluginInput, *, resume: str = "") -> None:
         """Open the HUD; `hud_plugin` is the door."""
@@ -82,7 +88,7 @@ class HudPlugin:
         self._worktree = plugin_input.worktree
         self._resume = resume
         self._memories: dict[str, _SessionMemory] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._beside: _WorkBeside | None = None
         self._late_records: set[str] = set()
         self._client.watch(self._note_message)
 
@@ -103,7 +109,9 @@ class HudPlugin:
             return
         session_id = hook_input.session_id
         memory = self._memory_of(session_id)
-        self._loop = asyncio.get_running_loop()
+        if self._beside is None:
+            self._beside = _WorkBeside()
+        self._beside.catch_up()
         title, agent = self._client.title_and_agent(session_id)
         if self._resume and not memory.parent:
             self._resume = self.attached.resume(session_id, self._resume)
@@ -127,7 +135,7 @@ class HudPlugin:
         if call.recorded_later and session_id not in self._late_records:
             # where no response begins, as after a failure of another plugin
             self._late_records.add(session_id)
-            self._loop.call_later(_LATEST_RECORD, self._record_late, session_id)
+            asyncio.get_running_loop().call_later(_LATEST_RECORD, self._record_late, session_id)
         memory.base = injection.base
         if injection.frame is not None:
             self._client.figures(session_id, **_figures(injection.frame))
@@ -185,20 +193,19 @@ class HudPlugin:
         """Have work done beside the session, while it waits for the disk.
 
         That is what a frame left to be recorded, once its call goes out, and what a response tells: its words before
-        its calls begin, the rest when they have ended. This runs in the session's thread, what is done in the
-        plugin's own.
+        its calls begin, what these did when they have ended, the rest when it has. This runs in the session's thread,
+        what is done in another.
         """
-        if self._loop is None or message.role != "assistant" or message.summary:
+        if self._beside is None or message.role != "assistant" or message.summary:
             return
         work: Callable[[], None]
-        if message.finish or _is_answered(message):
+        if message.finish or _is_settled(message):
             work = partial(self._read_ahead, message)
         elif not message.parts and not message.error:
             work = partial(self.attached.write_behind, message.session_id)
         else:
             return
-        with suppress(RuntimeError):  # the plugin's loop is closed
-            self._loop.call_soon_threadsafe(work)
+        self._beside.add(work)
 
     def _record_late(self, session_id: str) -> None:
         self._late_records.discard(session_id)
@@ -210,15 +217,16 @@ class HudPlugin:
 
     def _entry(self, memory: _SessionMemory, message: Message) -> HostMessage:
         """Return a message as it is told to the HUD; the same where it was asked for last."""
-        if memory.last_read is not message:
-            converted = to_ingest_message(message, self._worktree)
-            memory.last_read = message
-            memory.last_entry = HostMessage(message.id, converted, message.role, 0)
-        assert memory.last_entry is not None
-        return memory.last_entry
+        last_read, entry = memory.last_read  # at once: two threads read
+        if last_read is not message or entry is None:
+            entry = HostMessage(message.id, to_ingest_message(message, self._worktree), message.role, 0)
+            memory.last_read = (message, entry)
+        return entry
 
     def close(self) -> None:
         """Close the log, where it was opened for this plugin; return nothing."""
+        if self._beside is not None:
+            self._beside.close()
         self.attached.close()
 
     def _runner(self, name: str) -> Callable[[dict[str, Any], ToolExecuteBefore], str]:
@@ -260,6 +268,44 @@ class HudPlugin:
         return self._memories[session_id]
 
 
+class _WorkBeside:
+    """Work that is done while the session waits, in the order in which it was added, in a thread of its own.
+
+    Whoever adds some goes on: a lock is released, and the thread begins when he next waits. An event loop would be
+    woken by a write to a socket, at which Python lets another thread run: the work would begin before the session has
+    begun to wait, and hold it up.
+    """
+
+    def __init__(self) -> None:
+        self._work: deque[Callable[[], object]] = deque()
+        self._turn = Lock()
+        self._wakes: SimpleQueue[bool] = SimpleQueue()
+        Thread(target=self._run, name="hud beside the session", daemon=True).start()
+
+    def add(self, work: Callable[[], object]) -> None:
+        """Have it done; return nothing."""
+        self._work.append(work)
+        self._wakes.put(True)
+
+    def catch_up(self) -> None:
+        """Do what is left, and wait for what is under way; return nothing."""
+        with self._turn:
+            while self._work:
+                try:
+                    self._work.popleft()()
+                except Exception:
+                    _LOG.exception("work beside the session is left to the next call")
+
+    def close(self) -> None:
+        """Do what is left and end the thread; return nothing."""
+        self.catch_up()
+        self._wakes.put(False)
+
+    def _run(self) -> None:
+        while self._wakes.get():
+            self.catch_up()
+
+
 class _SessionMemory:
     """What is remembered of one session beside its log.
 
@@ -274,8 +320,7 @@ class _SessionMemory:
         self.renewed: set[str] = set()
         self.upto = ""
         self.goes_on = False
-        self.last_read: Message | None = None
-        self.last_entry: HostMessage | None = None
+        self.last_read: tuple[Message | None, HostMessage | None] = (None, None)
         self.sent = _SentMessages()
         self.with_blocks: dict[str, tuple[ChatMessage, tuple[str, ...], ChatMessage]] = {}
         self.base = ""
@@ -380,10 +425,10 @@ def _figures(frame: Frame) -> dict[str, int | str | tuple[str, ...]]:
     }
 
 
-def _is_answered(message: StoredMessage) -> bool:
-    """Whether a response is whole, and none of its calls has begun."""
+def _is_settled(message: StoredMessage) -> bool:
+    """Whether a response is whole and none of its calls has begun, or all have ended."""
     calls = [part for part in message.parts if isinstance(part, StoredCall)]
-    return bool(calls) and all(call.status == "pending" for call in calls)
+    return bool(calls) and (all(call.done for call in calls) or all(call.status == "pending" for call in calls))
 
 
 def _is_closed(message: Message) -> bool:

@@ -56,8 +56,8 @@ class MessageHistory:
     def __init__(
         self, store: SessionStore, session_id: str, announce: Callable[[StoredMessage], object] | None = None
     ) -> None:
-        """`announce` is called with each message that is put, as it will be, while it is stored: who works beside the
-        session need not wait for the disk."""
+        """`announce` is called with each message that is put and each response that grows, as it will be, while it is
+        stored: who works beside the session need not wait for the disk."""
         self.store = store
         self.session_id = session_id
         self._announce = announce
@@ -87,18 +87,24 @@ class MessageHistory:
         """Store a message's head and the parts that it has; return the message with all its parts."""
         stored = self._messages.get(message.id)
         whole = replace(message, parts=_merge_parts(stored.parts if stored else (), message.parts))
-        self.store.put(message, beside=partial(self._announce, whole) if self._announce is not None else None)
+        self.store.put(message, beside=self._announcement(whole))
         self._messages[message.id] = whole
         return whole
 
     def put_parts(self, message_id: str, parts: Iterable[StoredPart]) -> StoredMessage:
         """Store parts of a message, new ones or changed ones; return the message with all its parts."""
         new = tuple(parts)
-        self.store.put_parts(self.session_id, message_id, new)
         stored = self._messages[message_id]
-        self._messages[message_id] = whole = replace(stored, parts=_merge_parts(stored.parts, new))
+        whole = replace(stored, parts=_merge_parts(stored.parts, new))
+        # of one that has ended, only what is sent of it changes
+        beside = self._announcement(whole) if stored.open else None
+        self.store.put_parts(self.session_id, message_id, new, beside=beside)
+        self._messages[message_id] = whole
         self._call_ids.update(part.call_id for part in new if isinstance(part, StoredCall))
         return whole
+
+    def _announcement(self, message: StoredMessage) -> Callable[[], object] | None:
+        return partial(self._announce, message) if self._announce is not None else None
 
     def messages_after(self, id: str) -> tuple[StoredMessage, ...] | None:
         """Return the messages from behind the one with this id (empty: all); `None` where it is not there."""

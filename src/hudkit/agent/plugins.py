@@ -118,8 +118,8 @@ class PluginClient:
         return self._history is not None and session_id == self._history.session_id
 
     def watch(self, announced: Callable[[StoredMessage], None]) -> None:
-        """Have a function called with each message of the open session that begins, is answered, or ends, while that
-        is stored; return nothing.
+        """Have a function called with each message of the open session that begins, and with each response that grows
+        or ends, while that is stored; return nothing.
 
         It runs in the session's own thread, which waits for it before it waits for the disk: there a message should
         only be noted.

@@ -454,16 +454,25 @@ class SessionStore:
             if beside is not None:
                 beside()
 
-    def put_parts(self, session_id: str, message_id: str, parts: Iterable[StoredPart]) -> None:
+    def put_parts(
+        self,
+        session_id: str,
+        message_id: str,
+        parts: Iterable[StoredPart],
+        *,
+        beside: Callable[[], object] | None = None,
+    ) -> None:
         """Add parts to a stored message, or update them, in one step; return nothing.
 
-        Raises `SessionError` as `put` does.
+        `beside`, and what is raised, are as in `put`.
         """
         with self._writing(session_id) as db:
             if _row(db, "messages", message_id, session_id) is None:
                 raise _unknown("message", message_id)
             for part in parts:
                 self._put_part(db, session_id, message_id, part)
+            if beside is not None:
+                beside()
 
     def take_back(self, session_id: str, message_id: str, now: int) -> int:
         """Take back a message and all that came after it; return how many messages that were.

@@ -186,13 +186,17 @@ class HostSession:
     def read_ahead(self, entry: HostMessage) -> None:
         """Work out what a message tells that the next call has last; nothing is recorded.
 
-        It may be given several times as it grows, and need not be stored yet. Never raises: the call does it then.
+        It may be given several times as it grows, and need not be stored yet: before its calls have ended, only its
+        words are read. Never raises: the call does it then.
         """
         if self._about is None:
             return
+        message = entry.message
         try:
-            batch = replace(self._about, messages=(entry.message,))
-            self._ingester.look_ahead(batch, last=_is_closed(entry.message))
+            if all(part.done for part in message.parts if isinstance(part, ToolPart)):
+                self._ingester.look_ahead(replace(self._about, messages=(message,)))
+            else:
+                self._ingester.hear_ahead(message)
         except Exception:
             _LOG.exception("what was said is not looked at yet")
 

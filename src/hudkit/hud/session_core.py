@@ -123,6 +123,11 @@ class _Foreseen(NamedTuple):
     state: HudState
     is_ready: bool
 
+    def more(self, seq: int, drafts: tuple[EncodedDraft, ...]) -> tuple[EncodedDraft, ...] | None:
+        """The rest of drafts behind event `seq` that begin with these very ones; `None` where they do not."""
+        begin = seq == self.seq and len(drafts) >= len(self.drafts) and all(map(is_, drafts, self.drafts))
+        return drafts[len(self.drafts) :] if begin else None
+
 
 class _Unwritten(NamedTuple):
     """What a frame that has gone out still has to record behind event `seq`: drafts, the state `ahead` after those of
@@ -290,20 +295,19 @@ class SessionCore:
         assert conflict is not None
         raise conflict
 
-    def foresee(
-        self, drafts: Sequence[EventDraft], *, last: bool
-    ) -> tuple[tuple[EncodedDraft, ...], tuple[Event, ...], HudState]:
-        """Work out what the next frame will do with drafts, so that it need not; nothing is recorded.
-
-        The `last` ones before the frame: then what is made before frames is looked for, too.
+    def foresee(self, drafts: Sequence[EventDraft]) -> tuple[tuple[EncodedDraft, ...], tuple[Event, ...], HudState]:
+        """Work out what the next frame will do with drafts, and look for what is made before it; nothing is recorded.
 
         Returns them encoded, as the events that they will be behind the last known one, and the state after them. The
-        frame whose pending events begin with the encoded ones takes these up.
+        frame whose pending events begin with the encoded ones takes these up. So does who foresees them with more.
         """
-        state, encoded = self.known_state, _encoded(drafts)
+        state, encoded, foreseen = self.known_state, _encoded(drafts), self._foreseen
         events = _preview_events(self.id, state.seq, encoded)
         ahead = self._state_ahead(state, encoded, events)
-        self._foreseen = _Foreseen(state.seq, encoded, ahead, last and not self._run_steps(ahead))
+        more = foreseen.more(state.seq, encoded) if foreseen is not None and foreseen.is_ready else None
+        # At how full the window is, only sections of installed packages may look.
+        is_ready = more is not None and not ahead.custom.sections and all(_is_report(draft.payload) for draft in more)
+        self._foreseen = _Foreseen(state.seq, encoded, ahead, is_ready or not self._run_steps(ahead))
         return encoded, events, ahead
 
     def write_behind(self) -> None:
@@ -564,10 +568,10 @@ class SessionCore:
         if undo_reaches(events, state.seq):
             return fold((*self.events(0, state.seq), *events))
         foreseen = self._foreseen
-        if foreseen is not None and foreseen.seq == state.seq and _begins_with(drafts, foreseen.drafts):
-            rest = events[len(foreseen.drafts) :]
-            return fold(rest, foreseen.state) if rest else foreseen.state
-        return fold(events, state)
+        more = foreseen.more(state.seq, drafts) if foreseen is not None else None
+        if foreseen is None or more is None:
+            return fold(events, state)
+        return fold(events[len(foreseen.drafts) :], foreseen.state) if more else foreseen.state
 
     def _remember_block(self, ahead: HudState) -> None:
         """Remember the state that a base or a block tells of, and the answers that it takes for told."""
@@ -765,6 +769,11 @@ def _is_note_of_call(payload: Payload) -> bool:
     return isinstance(payload, ContextSnapshot) or (isinstance(payload, FrameDelta) and not payload.text)
 
 
+def _is_report(payload: Payload) -> bool:
+    """Whether a payload tells nothing but how full the window is."""
+    return isinstance(payload, ContextSnapshot) and payload.call is None
+
+
 def _check_figures(used: int | None, limit: int | None, budget: int | None) -> None:
     for name, number, least in (("used_tokens", used, 0), ("limit_tokens", limit, 1), ("budget", budget, 1)):
         if number is not None and (type(number) is not int or number < least):
@@ -814,11 +823,6 @@ def _encoded(drafts: Iterable[EventDraft]) -> tuple[EncodedDraft, ...]:
             for each in drafts
         ]
     )
-
-
-def _begins_with(drafts: Sequence[EncodedDraft], first: Sequence[EncodedDraft]) -> bool:
-    """Whether these very drafts are the first ones."""
-    return len(first) <= len(drafts) and all(map(is_, drafts, first))
 
 
 def _preview_events(session_id: str, seq: int, drafts: Sequence[EncodedDraft]) -> tuple[Event, ...]:

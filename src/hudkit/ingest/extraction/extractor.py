@@ -539,6 +539,8 @@ class _Extraction:
 
     def hear_endings(self, *, by_agent: bool = False) -> None:
         """End what a sentence says is over, dropped, allowed or turned down; take up what stands in its place."""
+        if by_agent and not self.standing.decisions:
+            return  # as a rule: the agent ends nothing else
         first = max(len(self.sentences) - _MAX_COMPARED, 0)
         for index, sentence in enumerate(self.sentences[first:], first):
             if self.has_ended(sentence) or is_question(sentence) or is_supposition(sentence.bare):
