@@ -1,8 +1,10 @@
-"""Learns how a sentence that is meant to last reads, and what a message ends; says how well on hands not read.
+"""Learns how a sentence reads that is meant to last, which statement is believed, and what a message ends.
+
+Says how well on hands not read.
 
 `python -m bench.recorder_weights` reads of `bench/recorder` the development sessions, the fresh sets that have
 been read, and `wordings`, of which `talk.txt` is ordinary talk: nothing in it is said for more than the
-moment, or ends something. The third fresh set, the held-out sessions and BEAM are not read. Two logistic
+moment, or ends something. The third fresh set, the held-out sessions and BEAM are not read. Three logistic
 regressions by gradient descent; `--write` puts their weights into `hudkit.ingest.extraction.clause_weights`.
 """
 
@@ -21,20 +23,21 @@ from bench import recorder_fresh, shapes
 from hudkit.ingest.extraction import Extracted, KnownStatements, extract
 from hudkit.ingest.extraction.clause_grammar import features
 from hudkit.ingest.extraction.hedging import is_question
-from hudkit.ingest.extraction.lasting import own_sentences
+from hudkit.ingest.extraction.lasting import Place, belief_features, is_of_the_moment, own_sentences
 from hudkit.ingest.extraction.prose import split_sentences
 from hudkit.ingest.extraction.topic_endings import own_lines, read_turn, turn_features
 
 _PLACE = Path(__file__).parent / "recorder"
 _MODULE = Path(__file__).parent.parent / "src/hudkit/ingest/extraction/clause_weights.py"
-SETS = ("fresh", "fresh_second", "fresh_fourth", "fresh_fifth", "fresh_sixth")
+SETS = ("fresh", "fresh_second", "fresh_fourth", "fresh_fifth", "fresh_sixth", "fresh_seventh")
 """The fresh sets that may be learned from."""
 
 _COUNTS = {"development": 0.9, "chatter": 0.5}
 """How much a sentence of a set counts, or a pair with ordinary talk; 1 where nothing stands here."""
 _LEAST, _RIDGE, _ROUNDS, _SMALLEST = 8, 3.0, 250, 0.08
-_FROM = 0.9
+_FROM = 0.4
 """The logit from which on a sentence is kept."""
+_BELIEF_LEAST, _BELIEF_ROUNDS, _BELIEVED = 6, 400, -0.5
 _TOPIC_LEAST, _TOPIC_RIDGE, _TOPIC_ROUNDS = 6, 3.0, 500
 _CHATTER = 2
 """Messages of ordinary talk, and statements of other talks, that each talk is asked with, too."""
@@ -65,19 +68,85 @@ def rows() -> Iterator[Row]:
     for label, name in ((1, "lasting"), (0, "momentary")):
         for line in (wordings / f"{name}.txt").read_text().splitlines():
             yield from (Row("wordings", tuple(features(each.bare)), label) for each in split_sentences(line))
-    for line in (wordings / "messages.txt").read_text().splitlines():
-        text, _, notes = line.rpartition("||")
-        words = [note.partition(":") for note in notes.split(";") if ":" in note]
-        sure = [said.strip().casefold() for kind, _, said in words if not kind.strip().endswith("?")]
-        maybe = [said.strip().casefold() for kind, _, said in words if kind.strip().endswith("?")]
-        yield from _labelled("wordings", text.replace("\\n", "\n"), sure, maybe)
+    for text, sure, maybe in _wordings():
+        yield from _labelled("wordings", text, sure, maybe)
     for blocks in shapes.shapes("development").values():
         for block in blocks:
             if block.head == "user":
                 yield from _of_session(block)
-    for line in (wordings / "talk.txt").read_text().splitlines():
-        if line and not line.startswith("#"):
-            yield from (Row("talk", tuple(features(each.bare)), 0) for each in split_sentences(line))
+    for text in _chatter():
+        yield from (Row("talk", tuple(features(each.bare)), 0) for each in split_sentences(text))
+
+
+def _wordings() -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield each message of `wordings` with words of what must be heard in it, and of what may be."""
+    for line in (_PLACE / "wordings" / "messages.txt").read_text().splitlines():
+        text, _, notes = line.rpartition("||")
+        words = [note.partition(":") for note in notes.split(";") if ":" in note]
+        sure = [said.strip().casefold() for kind, _, said in words if not kind.strip().endswith("?")]
+        maybe = [said.strip().casefold() for kind, _, said in words if kind.strip().endswith("?")]
+        yield text.strip().replace("\\n", "\n"), sure, maybe
+
+
+def _chatter() -> list[str]:
+    """Return the messages of ordinary talk."""
+    lines = (_PLACE / "wordings" / "talk.txt").read_text().splitlines()
+    return [line.replace("\\n", "\n") for line in lines if line and line[0] != "#"]
+
+
+def belief_rows() -> Iterator[Row]:
+    """Yield each statement that the tables or the grammar hear in a message, with whether it is meant to last."""
+    for place in SETS:
+        for text, marks in recorder_fresh.messages(_PLACE / place):
+            sure = [mark.words for mark in marks if mark.sure]
+            yield from _heard(place, text, sure, [mark.words for mark in marks if not mark.sure])
+    for place in (*SETS, "wordings"):
+        for _, messages, must, must_not in talks(place):
+            if messages[0][0] == "user":  # what ends later was meant to last
+                yield from _heard(place, messages[0][1], [*must, *must_not], [""])
+    for text, sure, maybe in _wordings():
+        yield from _heard("wordings", text, sure, maybe)
+    for label, name in ((1, "lasting"), (0, "momentary")):
+        for line in (_PLACE / "wordings" / f"{name}.txt").read_text().splitlines():
+            yield from _heard("wordings", line, [""] if label else [], [])
+    for text in _chatter():
+        yield from _heard("talk", text, [], [])
+    for blocks in shapes.shapes("development").values():
+        for block in blocks:
+            for item, row in _heard_of(block.text) if block.head == "user" else ():
+                golds = [gold for gold in block.gold if all(word in item for word in gold.words)]
+                lasts = any(gold.sure and gold.kind in ("constraint", "decision") for gold in golds)
+                if lasts or not golds or any(gold.kind == "lifted" for gold in golds):
+                    yield Row("development", row, int(lasts))
+
+
+def _heard(place: str, text: str, sure: Sequence[str], maybe: Sequence[str]) -> Iterator[Row]:
+    for item, names in _heard_of(text, whole=False):
+        lasts = any(words in item for words in sure)
+        if lasts or not any(words in item for words in maybe):
+            yield Row(place, names, int(lasts))
+
+
+def _heard_of(text: str, *, whole: bool = True) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each statement that is heard in a message, folded, or the `whole` of its sentence, with what it has."""
+    sentences = own_sentences(split_sentences(text))
+    indices = {" ".join(sentence.text.split()): index for index, sentence in enumerate(sentences)}
+    for section, item, form, line in _items(extract(text, KnownStatements(), weighed=False)[0]):
+        index = next((at for other, at in indices.items() if line and line in other), None)
+        if index is not None and not is_of_the_moment(item, section, Place(sentences, index)):
+            names = tuple(belief_features(item, section, form, Place(sentences, index)))
+            yield (line if whole else item).casefold(), names
+
+
+def _items(said: Extracted) -> Iterator[tuple[str, str, str, str]]:
+    for rule in said.rules:
+        yield "constraints", rule.text, rule.form, rule.sentence
+    for heard in said.preferences:
+        yield "preferences", heard.text, heard.form, heard.sentence
+    for heard in said.facts:
+        yield "notes", heard.text, heard.form, heard.sentence
+    for decision in said.decisions:
+        yield "decisions", decision.summary, decision.form, decision.sentence
 
 
 def _labelled(
@@ -124,9 +193,7 @@ def topic_rows() -> Iterator[Row]:
     Each talk goes on with messages of ordinary talk and statements of other talks instead, too: those end nothing.
     """
     chance = random.Random(5)
-    chatter = [
-        line for line in (_PLACE / "wordings" / "talk.txt").read_text().splitlines() if line and line[0] != "#"
-    ]
+    chatter = _chatter()
     everything = {place: list(talks(place)) for place in (*SETS, "wordings")}
     others = [messages[0][1] for each in everything.values() for _, messages, *_ in each if messages[0][0] == "user"]
     for place, each in everything.items():
@@ -207,6 +274,17 @@ def _report(cases: Sequence[Row], place: str) -> str:
     )
 
 
+def _belief_report(cases: Sequence[Row], place: str) -> str:
+    weights = learn([row for row in cases if row.place != place], _BELIEF_LEAST, _RIDGE, _BELIEF_ROUNDS)
+    least = 1 / (1 + math.exp(-_BELIEVED))
+    heard = [row for row in cases if row.place == place]
+    kept = [row for row in heard if _likely(weights, row.names) >= least]
+    right, all_right = sum(row.label for row in kept), sum(row.label for row in heard)
+    wrong = len(kept) - right
+    of_wrong = len(heard) - all_right
+    return f"{place}: of {all_right} right ones heard {right} are believed, and {wrong} of {of_wrong} wrong ones"
+
+
 def _topic_report(cases: Sequence[Row], place: str) -> str:
     weights = learn([row for row in cases if row.place != place], _TOPIC_LEAST, _TOPIC_RIDGE, _TOPIC_ROUNDS)
     pairs = [row for row in cases if row.place == place]
@@ -233,10 +311,12 @@ def _write(weights: dict[str, float], start: str, name_of_table: str) -> None:
 
 
 if __name__ == "__main__":
-    everything, turns = list(rows()), list(topic_rows())
+    everything, heard, turns = list(rows()), list(belief_rows()), list(topic_rows())
     if "--write" in sys.argv:
         _write(learn(everything), "_START", "_TABLE")
+        _write(learn(heard, _BELIEF_LEAST, _RIDGE, _BELIEF_ROUNDS), "_BELIEF_START", "_BELIEF_TABLE")
         _write(learn(turns, _TOPIC_LEAST, _TOPIC_RIDGE, _TOPIC_ROUNDS), "_TOPIC_START", "_TOPIC_TABLE")
     else:
         print(*(_report(everything, place) for place in (*SETS, "wordings")), sep="\n")
+        print(*(_belief_report(heard, place) for place in (*SETS, "wordings")), sep="\n")
         print(*(_topic_report(turns, place) for place in (*SETS, "wordings")), sep="\n")

@@ -262,3 +262,52 @@ def test_who_learns_thinks_aloud_or_thanks_states_no_rule(message: str) -> None:
 def test_what_begins_so_and_is_a_rule_is_heard(message: str) -> None:
     found = heard(message)
     assert found.rules or found.preferences or found.facts, message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "We decided against the second van, that was four winters ago.",
+        "We decided to lease it in 2018 and regretted it ever since.",
+        "The gate must be kept shut, the judge said.",
+        "The porter must have locked it by mistake.",
+        "Our aunt never trusted lifts.",
+        "Every drawer opens to the left. Is that normal?",
+        "Explain the tides, but don't use any formulas.",
+        "Draw a map: the harbour must face east.",
+        "Use the third picture, the others are too dark.",
+        "No more tea for me today.",
+        "I prefer the second draft. Can you print it?",
+        "Let's go through the bill together.",
+    ],
+)
+def test_what_is_told_or_about_one_thing_or_this_moment_is_no_statement(message: str) -> None:
+    found = heard(message)
+    assert not (found.rules or found.preferences or found.facts or found.decisions), found
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "We decided against the second van.",
+        "We decided to lease it and not to buy it.",
+        "The gate must be kept shut.",
+        "The porter must always lock it.",
+        "Nobody takes the lift after ten.",
+        "Every drawer must open to the left. Which hinge do I need?",
+        "Whenever you explain something don't use formulas.",
+        "Use the third floor for guests only.",
+        "No tea for me, ever.",
+        "I prefer short drafts. Can you print this one?",
+        "Let's go with the lawyer from Bergen.",
+    ],
+)
+def test_what_resembles_that_and_lasts_is_heard(message: str) -> None:
+    found = heard(message)
+    assert found.rules or found.preferences or found.facts or found.decisions, message
+
+
+def test_what_is_not_weighed_has_everything_that_a_table_fits() -> None:
+    message = "Use the third picture instead, the others are too dark."
+    assert not extract(message, KnownStatements())[0]
+    assert extract(message, KnownStatements(), weighed=False)[0]

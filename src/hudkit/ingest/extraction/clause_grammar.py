@@ -306,11 +306,18 @@ def _is_finite(main: list[str], place: int) -> bool:
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """How a sentence reads: its weight in hundredths of a logit, from 0 on more likely lasting than not, and its section."""
+    """How a sentence reads: its weight in hundredths of a logit, from 0 on more likely lasting than not, its section, and
+    the names of what it has."""
 
     weight: int
     section: str
     is_order: bool
+    names: frozenset[str] = frozenset()
+
+    @property
+    def frame(self) -> str:
+        """Return the name of what the main clause is."""
+        return next((name for name in self.names if name.startswith("frame ")), "")
 
 
 @lru_cache(maxsize=1_024)  # a sentence is asked for by each reader of a message
@@ -319,7 +326,7 @@ def read_sentence(text: str) -> Reading:
     names = frozenset(features(text))
     table = weights()
     weight = table[""] + sum(table.get(name, 0) for name in names)
-    return Reading(weight, _section(text, names), not names.isdisjoint(_ORDERS))
+    return Reading(weight, _section(text, names), not names.isdisjoint(_ORDERS), names)
 
 
 _ORDERS = frozenset(["frame order", "frame order not", "frame order never", "frame order all", "frame order only"])

@@ -42,7 +42,9 @@ from hudkit.ingest.extraction.dialogue import Answer, Offer, find_answer, find_o
 from hudkit.ingest.extraction.hedging import is_question, is_supposition
 from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules, find_rules
 from hudkit.ingest.extraction.lasting import (
+    Place,
     insists,
+    is_believed,
     is_errand,
     own_sentences,
     read_lasting,
@@ -51,7 +53,7 @@ from hudkit.ingest.extraction.lasting import (
 )
 from hudkit.ingest.extraction.lexicon import rivals_in, with_rival
 from hudkit.ingest.extraction.preferences import find_preferences
-from hudkit.ingest.extraction.prose import Sentence, normalized_text, split_sentences, subject_stems
+from hudkit.ingest.extraction.prose import Sentence, normalized_text, split_sentences
 from hudkit.ingest.extraction.reversals import (
     Ending,
     allowed_after_all,
@@ -63,6 +65,7 @@ from hudkit.ingest.extraction.reversals import (
     turns_back,
     withdrawn_by,
 )
+from hudkit.ingest.extraction.rule_forms import is_same_rule, says_again, without_rules
 from hudkit.ingest.extraction.stated_facts import find_facts
 from hudkit.ingest.extraction.topic_endings import (
     most_over,
@@ -72,7 +75,7 @@ from hudkit.ingest.extraction.topic_endings import (
     read_turn,
     turned_at_once,
 )
-from hudkit.ingest.extraction.values import find_values, with_value
+from hudkit.ingest.extraction.values import find_values, names_by_number, sets_value, with_value
 from hudkit.log.payloads import FORM_BY_GRAMMAR
 
 _MAX_STATEMENTS = 12
@@ -91,6 +94,9 @@ _RECENT_MESSAGES = 3
 _MOMENTARY = -300
 """Hundredths of a logit below which a sentence that fits a table is not believed: one of twenty such is meant to last."""
 
+_WEIGHED = frozenset(["decision", FORM_BY_GRAMMAR])
+"""The forms of decisions that are weighed: an answer, and what takes the place of another one, is meant."""
+
 _MAX_TURNING = 500
 """Characters of a message's own sentences that may end something by its topic: a longer one tells of much."""
 
@@ -99,9 +105,6 @@ _MAX_AT_ONCE = 200
 
 _JUST_BEFORE = 3
 """Messages back to which that may be: one of the user's between them."""
-
-_INSTEAD = re.compile(r"^(?:please )?(?:use|take|do|write|say) [^,;]+ instead\W*$")
-"""The other half of a rule: "no names; use roles instead"."""
 
 
 class KnownStatements(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -172,15 +175,20 @@ class Extracted(msgspec.Struct, frozen=True):
         return bool(self.withdrawn or stated or self.ended)
 
 
-def extract(message: str, standing: KnownStatements, *, by_agent: bool = False) -> tuple[Extracted, KnownStatements]:
-    """Return what a message states, and what stands after it. Pure; `by_agent`: the agent wrote it."""
+def extract(
+    message: str, standing: KnownStatements, *, by_agent: bool = False, weighed: bool = True
+) -> tuple[Extracted, KnownStatements]:
+    """Return what a message states, and what stands after it. Pure; `by_agent`: the agent wrote it.
+
+    Without `weighed` nothing is left out for how little it reads like something that lasts: from that the weights are learned.
+    """
     sentences = split_sentences(message)
     if len(sentences) > _MAX_SENTENCES:
         sentences = (*sentences[: _MAX_SENTENCES // 2], *sentences[-_MAX_SENTENCES // 2 :])
     sentences = tuple(_without_label(sentence) for sentence in sentences)
     if not by_agent:
         sentences = own_sentences(sentences)
-    return _of_agent(sentences, standing) if by_agent else _of_user(sentences, standing)
+    return _of_agent(sentences, standing) if by_agent else _of_user(sentences, standing, weighed=weighed)
 
 
 def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tuple[Extracted, KnownStatements]:
@@ -196,7 +204,9 @@ def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tup
     return step.result(find_offer(sentences))
 
 
-def _of_user(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tuple[Extracted, KnownStatements]:
+def _of_user(
+    sentences: tuple[Sentence, ...], standing: KnownStatements, *, weighed: bool
+) -> tuple[Extracted, KnownStatements]:
     step = _Extraction(sentences, standing)
     step.answer(find_answer(sentences, standing.offer))
     step.suspend()
@@ -206,7 +216,9 @@ def _of_user(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tupl
     step.decide(step.rest())
     step.withdraw_others()
     step.hear_facts()
-    step.hear_lasting()
+    step.hear_lasting(weighed=weighed)
+    if weighed:
+        step.leave_momentary()
     step.end_what_is_contradicted()
     if len(sentences) > _MAX_COMPARED:
         return step.result(Offer())
@@ -255,7 +267,7 @@ class _Extraction:
     def rest(self) -> tuple[Sentence, ...]:
         """Return the sentences that are not read yet, without the rules in them."""
         left = tuple(sentence for index, sentence in enumerate(self.sentences) if index not in self.used)
-        return _without_rules(left, [rule.text for rule in self._stated])
+        return without_rules(left, [rule.text for rule in self._stated])
 
     def has_ended(self, sentence: Sentence) -> bool:
         """Return whether a sentence has ended something."""
@@ -316,7 +328,7 @@ class _Extraction:
                 *self.standing.rules,
                 *(statement.text for statement in self._preferences),
             )
-            if not any(_same_rule(preference.text, text) for text in standing_texts):
+            if not any(is_same_rule(preference.text, text) for text in standing_texts):
                 line = _line(self.sentences[preference.index])
                 self._preferences.append(Heard(preference.text, line, "preference"))
 
@@ -373,7 +385,7 @@ class _Extraction:
             if normalized_text(fact.text) not in standing_facts:
                 self._facts.append(Heard(fact.text, _line(self.sentences[fact.indices[0]]), "fact"))
 
-    def hear_lasting(self) -> None:
+    def hear_lasting(self, *, weighed: bool) -> None:
         """Add what no table knows, and what by its grammar is said for more than the moment."""
         heard: list[tuple[int, str, str]] = []
         standing = self._standing_now()
@@ -384,7 +396,7 @@ class _Extraction:
                 continue
             following = self.sentences[index + 1] if index + 1 < len(self.sentences) else None
             insisted = following is not None and insists(following)
-            reading = read_lasting(sentence, insisted=insisted)
+            reading = read_lasting(sentence, insisted=insisted, weighed=weighed)
             if reading is not None and any(find_endings(_line(sentence), standing, chosen_anew=True)):
                 continue  # it may only end something: `hear_endings` says
             if reading is not None:
@@ -397,7 +409,7 @@ class _Extraction:
             line = _line(self.sentences[index])
             text = with_referent(text, self.sentences[index - 1] if index else None)
             if len(text) > MAX_RULE or any(
-                _says_again(text, statement.text) for statement in self.standing.statements()
+                says_again(text, statement.text) for statement in self.standing.statements()
             ):
                 continue
             self.used.add(index)
@@ -413,6 +425,32 @@ class _Extraction:
             else:
                 self._rules = (*self._rules, StatedRule(text, "", line, FORM_BY_GRAMMAR))
                 self._stated = (*self._stated, StatedRule(text, "", line, FORM_BY_GRAMMAR))
+
+    def leave_momentary(self) -> None:
+        """Leave out what fits a table, or lasts by its grammar, but is not meant to last where it stands."""
+        self._rules = tuple(rule for rule in self._rules if self._is_believed("constraints", rule.text, rule))
+        self._preferences = [each for each in self._preferences if self._is_believed("preferences", each.text, each)]
+        self._facts = [each for each in self._facts if self._is_believed("notes", each.text, each)]
+        self._decisions = tuple(
+            each
+            for each in self._decisions
+            if each.replaces or each.form not in _WEIGHED or self._is_believed("decisions", each.summary, each)
+        )
+
+    def _is_believed(self, section: str, text: str, stated: StatedRule | Heard | AnnouncedDecision) -> bool:
+        index = self._places.get(stated.sentence)
+        if index is None:
+            index = next(
+                (place for line, place in self._places.items() if stated.sentence and stated.sentence in line), None
+            )
+        if index is None or is_believed(text, section, stated.form, Place(self.sentences, index)):
+            return True
+        self.used.discard(index)
+        return False
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {_line(sentence): index for index, sentence in enumerate(self.sentences)}
 
     def end_what_is_contradicted(self) -> None:
         """End the standing statements with which the new ones cannot hold."""
@@ -440,7 +478,7 @@ class _Extraction:
         """Add what gives a standing statement another value in words that state nothing themselves: "two are enough"."""
         for index, sentence in self._unread():
             text = _line(sentence).rstrip(" .!")
-            if self._is_said(sentence) or not _may_correct(sentence) or _NAMES_BY_NUMBER.search(text):
+            if self._is_said(sentence) or not _may_correct(sentence) or names_by_number(text):
                 continue
             standing = self._standing_now()
             rejected = rejected_by(text, standing)
@@ -521,7 +559,7 @@ class _Extraction:
     ) -> bool:
         """Change the value of a standing statement where a sentence raises, lowers or sets it: "finance gave us 80"."""
         line = _line(sentence).rstrip(" .!")
-        if not _SETS_VALUE.search(line) or _COUNTS_ONLY.search(line) or _NAMES_BY_NUMBER.search(line):
+        if not sets_value(line):
             return False
         subject = about(line)
         near = [statement for statement in standing if subject & about(statement.text)]
@@ -815,8 +853,7 @@ class _Extraction:
             *(("notes", heard.text, heard.sentence) for heard in self._facts),
             *(("decisions", decision.summary, decision.sentence) for decision in self._decisions),
         )
-        places = {_line(sentence): place for place, sentence in enumerate(self.sentences)}
-        in_order = sorted(stated, key=lambda each: places.get(each[2], 0))
+        in_order = sorted(stated, key=lambda each: self._places.get(each[2], 0))
         return tuple((section, text) for section, text, _ in in_order) or self.standing.latest
 
     def _unread(self) -> list[tuple[int, Sentence]]:
@@ -825,20 +862,6 @@ class _Extraction:
     def _end(self, statement: Statement, sentence: Sentence, *, doubt: bool = False, suspended: bool = False) -> None:
         self._ended.append(Ended(statement.section, statement.text, _line(sentence), doubt, suspended))
 
-
-_SETS_VALUE = re.compile(
-    r"(?i)\b(?:rais\w+|lower\w*|cut|cutting|slip\w*|earlier|later|behind|ahead|it is|talked (?:me|us) into|settled on|insists? on|increas\w+|reduc\w+|bump\w*|extend\w*|push\w*|mov\w+|delay\w*|postpon\w+|shift\w*|upgrad\w+|downgrad\w+|switch\w*|chang\w+|doubl\w+|halv\w+|make (?:it|that)|allow\w*|up to|as of|since|now|new|instead|gave|gives?|grants?|granted|wants?|asks? for|charge[sd]?|better|enough|will do|would do|suffice|is (?:fine|ok|okay|plenty)|let's|it's|rather|at (?:least|most)|only|down to|please|should be|needs to be|got|approved)\b"
-)
-"""Words by which a value is set."""
-_COUNTS_ONLY = re.compile(
-    r"(?i)\b(?:spent|used|so far|took|takes|lasted|hit|counted|found|has (?:about |only |now )?\d|have (?:about |only |now )?\d|left|remain\w*|failed|passed|errors?|warnings?|times (?:now|today)|already|o'clock|yesterday|today|ago|of them|line \d|page \d|row \d|step \d|id \d|number \d|#\d|split|minutes? ago|remind|show|print|first \d|last \d|next \d|add|create)\b"
-)
-"""Words by which something is only counted, or named by its number."""
-
-_NAMES_BY_NUMBER = re.compile(
-    r"(?i)\b(?:do|start|begin|write|go (?:on )?(?:to|with)|continue with|open|see|look at|on to|in|on|of|for) (?:chapter|page|row|line|step|section|table|figure|slide|exercise|question|ticket|issue|point|part|item|paragraph|version|draft|column|scene) \d+\b"
-)
-"""A piece of work that is called by its number: that gives nothing another value."""
 
 _MAX_FRAGMENT = 4
 """Words of a sentence without a verb that gives another choice."""
@@ -953,41 +976,8 @@ def _new_rules(stated: Iterable[StatedRule], standing: Sequence[str]) -> tuple[S
     rules: list[StatedRule] = []
     for rule in stated:
         texts = (*standing, *(other.text for other in rules))
-        if not any(_same_rule(rule.text, text) for text in texts):
+        if not any(is_same_rule(rule.text, text) for text in texts):
             rules.append(rule)
         if len(rules) > _MAX_STATEMENTS:
             return ()
     return tuple(rules)
-
-
-def _without_rules(sentences: Sequence[Sentence], rules: Sequence[str]) -> tuple[Sentence, ...]:
-    """What the sentences say beside the rules in them."""
-    texts = list(dict.fromkeys(rule.rstrip("…").rpartition("; ")[2] for rule in rules))
-    rest: list[Sentence] = []
-    block_of_rule = -1
-    for sentence in sentences:
-        before = _before_rule(sentence, texts)
-        if before.text != sentence.text:
-            block_of_rule = sentence.block
-        other_half = sentence.block == block_of_rule and _INSTEAD.match(sentence.bare)
-        if before.text and not other_half:
-            rest.append(before)
-    return tuple(rest)
-
-
-def _before_rule(sentence: Sentence, rules: Sequence[str]) -> Sentence:
-    places = (sentence.text.find(rule) for rule in rules)
-    cut = min((place for place in places if place >= 0), default=len(sentence.text))
-    return msgspec.structs.replace(sentence, text=sentence.text[:cut], bare=sentence.bare[:cut])
-
-
-def _says_again(text: str, standing: str) -> bool:
-    """Whether a sentence says what stands, alone or with other words around it."""
-    return _same_rule(text, standing) or (len(standing.split()) > 2 and standing.casefold() in text.casefold())
-
-
-def _same_rule(first: str, second: str) -> bool:
-    if normalized_text(first) == normalized_text(second):
-        return True
-    stems = subject_stems(first)
-    return len(stems) > 2 and stems == subject_stems(second)  # two words alone make many rules

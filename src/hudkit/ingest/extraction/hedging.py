@@ -116,3 +116,41 @@ def is_report(text: str) -> bool:
     if _WRITES_ALWAYS.match(text):
         return False
     return bool(_REPORTS.search(text)) or bool(_SELF.search(text))
+
+
+_TELLS = _any_of(
+    # a choice of long ago, or one of somebody else's
+    r"^(?=.*\b(?:decided|agreed|chose|picked|settled|opted|went (?:for|with|to)|switched|moved)\b)(?=.*(?:\bago\b|\bback in\b|\bin (?:19|20)\d\d\b|\bwhen (?:i|we) (?:was|were)\b|\bin those days\b|\blast year\b))",
+    r"\b(?:decided|agreed|chose|picked|opted|went (?:for|with)|switched)\b[^,;]*,? (?:and|but) (?:(?:i|we|it|they) )?(?:regretted|painted|paid|was|were|had|took|got|lost|lasted|ended up|never|(?:have )?regretted|still)\b",
+    r"^(?:and |but |so |then )*(?:he|she|they)(?: have| has|['’]ve)? (?:\w+ )?(?:decided|chose|opted)\b",
+    r"\b(?:was|were) [^,]{3,60}, so (?:i|we) (?:decided|chose|went|took)\b",
+    # a guess at what is so
+    r"^(?!(?:every|all|each|any|no)\b)[^,;]*\bmust(?: not)? (?:have (?:been|had|got|lost|gone|seen|made|taken|\w+ed)\b|be (?:\w+ing\b|(?:a|an|the) (?:\w+ )?(?:fake|joke|mistake|bug|typo|misunderstanding|reason|way)\b|tired|flaky|kidding|somewhere|there by now|[^,;]* by now\b))",
+    r"\b(?:there|this|that|it) (?:must|has to) be (?:an? (?:\w+er|easier|better|simpler|quicker) |the \w+est |some(?:thing|where)? )",
+    # the words of others, with whose they are behind them
+    r", (?:as )?(?:it|(?:as )?(?:the|my|our|his|her|their|a|they|he|she)(?: (?!boss|lead|manager|client|customer|legal|board|law|contract|team|doctor|lawyer|landlord|dba|vet|editor|publisher)[\w'’-]+){0,2}) (?:always |used to |would )?(?:said|says?|sang|wrote|writes|claims?|claimed|insists?|told (?:me|us|him|her|them))\W*$",
+    r", (?:says|said) (?:my|his|her|the|their|our|a) (?!boss|lead|manager|client|customer|board|law|contract|doctor|lawyer|landlord|vet|editor)[\w'’-]+\W*$",
+    r"(?<!\bif )(?<!\bwhen )\b(?:the|an?) (?:sign|guide|manual|recipe|label|leaflet|box|spec|form|website|site|package|book)s?(?: \w+)? (?:says?|said|reads?|tells?)\b(?! otherwise)",
+    # what happened, with a word of always and never
+    r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bget )(?<!\bgets )(?<!\bif you )(?<!\bif we )\b(?:never|nobody|no one|no more than \w+ \w+) (?:came|went|spoke|saw|had|knew|took|left|gave|wrote|said|got|ate|made|(?!need|feed|exceed|proceed|embed|shed|seed|bleed|speed|succeed)\w{2,}ed)\b(?! by\b| for\b| as\b| to\b| from\b)",
+    r"\bnever (?:before|again|in my life|ever) (?:has|have|had|did|was|were|will|would)\b|\bhas never (?:done|been|had)\b",
+    r"^(?:and |but |so )*all (?:i|we|you|he|she|they) (?:want|know|can|could|need|see|have|had|get|did|wanted|needed)\b",
+)
+"""How somebody tells what happened once, guesses, or gives the words of others."""
+
+
+@lru_cache(_READ_AGAIN)
+def is_told(text: str) -> bool:
+    """Return whether a sentence tells of what was, guesses what is, or ends with whose words it has."""
+    return bool(_TELLS.search(text))
+
+
+_WONDERS = re.compile(
+    r"(?i)^(?:(?:so|but|and|hm+),? )*(?:(?:is|was|are|were|isn['’]t|wasn['’]t) (?:it|that|this|there)\b|is (?:a|an|the) \w+|does (?:it|that|this) (?:really |even )?(?:help|work|matter|count|hold|apply|happen|make sense|exist)\b|(?:so )?why(?=\W*$| is (?:that|this)\b| not\b| though\b)|really\b|right\b|true\b|normal\b|worth it\b|(?:funny|strange|odd|weird|nice|crazy|mad|sad|outrageous)\b)(?: [\w'’]+){0,3},?(?: [\w'’]+){0,2}\W*$"
+)
+"""A short question about what was just told: "Is that normal?"."""
+
+
+def wonders(sentence: Sentence) -> bool:
+    """Return whether a sentence only asks about the one before it, which so was told for the sake of the question."""
+    return sentence.asks and _WONDERS.match(sentence.bare) is not None

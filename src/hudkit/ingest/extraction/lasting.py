@@ -17,7 +17,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from hudkit.ingest.extraction.clause_grammar import Reading, read_sentence, word_class
-from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition
+from hudkit.ingest.extraction.clause_weights import belief_weights
+from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_told, wonders
 from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules
 from hudkit.ingest.extraction.prose import Sentence
 from hudkit.ingest.extraction.word_classes import ONCE_VERBS
@@ -116,15 +117,15 @@ _POINTS_BACK = re.compile(
     r"(?i)^(?:it|they|that|this|these|those|he|she)(?:['’]s|['’]re)?\b(?! is (?:important|forbidden|mandatory|essential|not allowed))"
 )
 
-_LASTING = 80
+_LASTING = 40
 """Hundredths of a logit from which on a sentence that no table knows is kept: of what is kept of a hand that nothing was
 learned from, more than nine of ten is meant to last."""
 
 
-def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, str] | None:
+def read_lasting(sentence: Sentence, *, insisted: bool = False, weighed: bool = True) -> tuple[str, str] | None:
     """Return the section and the words of a sentence that is said for more than the moment; `None` for any other.
 
-    `insisted`: the sentence behind it insists on it.
+    `insisted`: the sentence behind it insists on it. Not `weighed`: whatever nothing speaks against.
     """
     polite = _POLITE.match(sentence.bare)
     bare = sentence.bare[polite.end() :].rstrip("? ") if polite else sentence.bare
@@ -156,7 +157,7 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False) -> tuple[str, st
         + (_INSISTED if insisted else 0)
         + (_UNDER_HEADING if sentence.bullet and announces_rules(sentence.lead) else 0)
     )
-    if weight < _LASTING or (is_supposition(bare) and not reading.is_order):
+    if (weighed and weight < _LASTING) or (is_supposition(bare) and not reading.is_order):
         return None
     if is_report(bare) and not reading.is_order and not _BINDS.search(bare):
         return None
@@ -252,6 +253,156 @@ def _tells(bare: str) -> bool:
 _CHOSEN = re.compile(
     r"(?i)(?:decided|agreed|settled|moved|approved|changed|switched|renamed|dropped|postponed|confirmed)$"
 )
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A sentence among those of its message."""
+
+    sentences: tuple[Sentence, ...]
+    index: int
+
+    @property
+    def sentence(self) -> Sentence:
+        """Return the sentence."""
+        return self.sentences[self.index]
+
+    def names(self) -> list[str]:
+        """Return the names of what stands around the sentence: questions, orders for one thing, stories."""
+        sentences, index = self.sentences, self.index
+        following = sentences[index + 1] if index + 1 < len(sentences) else None
+        asks = [is_question(sentence) for sentence in sentences]
+        place = "first" if index == 0 else "middle" if following is not None else "last"
+        names = [f"of {min(len(sentences), 4)}", place]
+        if any(asks):
+            names.append("asks")
+        if len(sentences) == 1:
+            names.append("alone")
+        if self.sentence.bullet:
+            names.append("bullet")
+            if announces_rules(self.sentence.lead):
+                names.append("under heading")
+        if index:
+            before, opening = read_sentence(sentences[index - 1].bare), read_sentence(sentences[0].bare)
+            names.append(f"before {before.frame}")
+            if asks[index - 1]:
+                names.append("asked before")
+            if is_errand(sentences[index - 1].bare):
+                names.append("after errand")
+            if "order of once" in before.names:
+                names.append("after once")
+            if "order of once" in opening.names:
+                names.append("opens once")
+        if following is not None:
+            behind = read_sentence(following.bare)
+            names.append(f"behind {behind.frame}")
+            if asks[index + 1]:
+                names.append("then asks")
+            if insists(following):
+                names.append("insisted")
+            if "order of once" in behind.names:
+                names.append("then once")
+            if "two past" in behind.names or behind.frame == "frame past":
+                names.append("then past")
+        return names
+
+
+def belief_features(text: str, section: str, form: str, place: Place) -> frozenset[str]:
+    """Return the names of what speaks for and against that a statement is meant to last: its form, the grammar of it and of
+    its sentence, and what stands around that."""
+    of_sentence, of_item = read_sentence(place.sentence.bare).names, read_sentence(text).names
+    around = place.names()
+    form = form or "rule"
+    group = form if form in _GROUPS else "other"
+    part = "whole" if len(text) > _WHOLE * len(place.sentence.text) else "part"
+    names = {f"form {form}", f"in {section}", part, f"as {group} {part}"}
+    names.update(f"sentence {name}" for name in of_sentence)
+    names.update(f"item {name}" for name in of_item)
+    names.update(f"around {name}" for name in around)
+    names.update(f"as {group} {name}" for name in around if not name.startswith(("before ", "behind ", "of ")))
+    names.update(f"as {group} {name}" for name in of_sentence if name.startswith(("frame ", "two ", "of ")))
+    return frozenset(names)
+
+
+_GROUPS = frozenset(["rule", "decision", "preference", "fact", "limit", "custom", "condition", "order"])
+"""Forms that are common enough to be weighed apart."""
+
+_WHOLE = 0.8
+"""The share of its sentence that a statement has which is the whole of it."""
+
+_BELIEVED = -50
+"""Hundredths of a logit from which on a statement is believed to be meant to last."""
+
+
+def is_of_the_moment(text: str, section: str, place: Place) -> bool:
+    """Return whether a statement is told for the sake of a question, or is about one thing at hand, whatever its weight."""
+    bare = place.sentence.bare
+    if is_told(bare) or _is_of_one_thing(text, section, bare):
+        return True
+    return place.index + 1 < len(place.sentences) and wonders(place.sentences[place.index + 1])
+
+
+def is_believed(text: str, section: str, form: str, place: Place) -> bool:
+    """Return whether a statement that fits a table, or lasts by its grammar, is meant to last where it stands."""
+    if is_of_the_moment(text, section, place):
+        return False
+    table = belief_weights()
+    names = belief_features(text, section, form, place)
+    return table[""] + sum(table.get(name, 0) for name in names) >= _BELIEVED
+
+
+_MAKES_ONE = re.compile(
+    r"(?i)^(?:(?:please|can you|could you|now|also|and|so|ok(?:ay)?),? )*(?:write|draw|create|make(?! sure)|design|compose|draft|explain|describe|turn|print|say|tell me|generate|build|paint|sketch|give me|invent|summari[sz]e|translate|rewrite|rephrase|imagine|check|count|find|prepare|produce|suggest|pick)\b(?P<what>[^:]*)(?P<open>: )?"
+)
+"""An order for one piece of work: what it is to be like stands behind it, or behind a colon."""
+
+_ONE_OF_SEVERAL = re.compile(
+    r"(?i)^(?:(?:please|no|ok(?:ay)?|then|just|and|so),? )*(?:use|take|keep|leave|put|cut|move|delete|swap|drop|try|start|do|fix|change|remove)\b.*\bthe (?:first|second|third|fourth|fifth|next|previous|other|others|left|right|upper|lower|middle|last)\b(?! (?:mon|tues|wednes|thurs|fri|satur|sun)day| (?:of|week|day|name))"
+)
+"""An order about one of several things at hand: "use the second photo"."""
+
+_AT_THIS_MOMENT = re.compile(
+    r"(?i)(?<!from )(?<!of )(?<!starting )\b(?:today|tonight|right now)\b|\b(?:by now|this time|for the moment|in (?:five|ten|\d+) minutes|i meant|haha|lol)\b"
+)
+"""Words by which something holds for the moment, or is said in fun."""
+
+_AS_IF = re.compile(r"(?i)^(?:please )?(?:write|make|do|read|say) (?:it|this|that) (?:as|like)\b")
+"""How somebody has one text written another way."""
+
+_ONE_LIKED = re.compile(
+    r"(?i)^(?:where|this|that (?:one|idea|way)|the (?:first|second|third|last|next|other|idea|one)|to \w+ (?:her|him|it|them)|(?:an?|one|two|three|four|five|some|another) (?:\w+ ){0,2}(?:answers?|suggestions?|ideas?|versions?|names?|opinion|table|list|logo|summary))\b"
+)
+"""What is liked once: one of several things at hand, or a piece of work."""
+
+_LETS_DO = re.compile(
+    r"(?i)^(?:(?:and|so|but|ok(?:ay)?|now|then),? )*let['’]?s (?:not (?:fight|talk|panic|argue|worry)|go (?:through|on|over|ahead)|see|talk|play|pretend|imagine|look|try|wait|start|begin|continue|assume|say|hope)\b"
+)
+"""What two do now: "let's go through the list"."""
+
+
+def _is_of_one_thing(text: str, section: str, bare: str) -> bool:
+    """Whether a statement is about one thing at hand, one piece of work, or this moment."""
+    if _AS_IF.match(bare) or _LETS_DO.match(bare):
+        return True
+    if section == "preferences" and _ONE_LIKED.match(text):
+        return True
+    if section != "decisions" and _AT_THIS_MOMENT.search(bare):
+        return True
+    if _ONE_OF_SEVERAL.match(bare) and not _FOR_ALL.search(bare):
+        return True
+    work = _MAKES_ONE.match(bare)
+    if work is None or _EVER_AFTER.search(bare):
+        return False
+    if work["open"] is not None and _ONE.match(work["what"]):
+        return True
+    return bare.casefold().find(text[:_BEGINNING].casefold()) > _BEHIND
+
+
+_ONE = re.compile(r"(?i) (?:me |us )?(?:an?|the|my|our|his|her|one|two|three|four|five|this|that) ")
+_BEGINNING, _BEHIND = 12, 15
+"""Characters by which a statement is found in its sentence, and from which on it stands behind the order."""
+
+_FOR_ALL = re.compile(r"(?i)\b(?:from (?:now|here|today)|always|never|every|each|all|any|only|whenever|when you)\b")
+"""Words by which such an order holds for more than one."""
 
 
 def is_lasting(line: str) -> bool:

@@ -1,13 +1,18 @@
 """The tables of forms in which rules are stated: orders, statements that demand, wishes that are orders.
 
 The rows are strings, and compiled when a clause first needs them: a program that only imports this package does not pay
-for it. `imperatives` reads clauses by them.
+for it. `imperatives` reads clauses by them. Below them: which rules say the same, and what sentences say beside their rules.
 """
 
 # ruff: noqa: E501, ISC004 (a table of patterns is read by its rows)
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+import msgspec
+
+from hudkit.ingest.extraction.prose import Sentence, normalized_text, subject_stems
 
 FILLER = (
     r"(?:(?:(?:please|pls|plz|kindly|anyway|also|and|but|or|so|then|therefore|furthermore|moreover|ok(?:ay)?|kk?|oh|hm+|important|attention|warning|careful|caution|heads[- ]?up|fyi|psa|nb|n\.b\.|(?:note|remember)(?! (?:where|what|which|whose?|whether|why|how)\b)|reminder|mind you|btw|well|plus|meanwhile|\(?\d\)|[a-e]\)"
@@ -247,3 +252,41 @@ DEMANDING_WISHES: tuple[str, ...] = (
     r"(?:please )?(?:stop|quit) (?:adding|using|writing|putting|touching|changing|committing|pushing|renaming|reformatting|creating|removing|deleting|inventing|making|editing|importing)\b",
 )
 """How a wish reads that is a rule: what would be polite is no doubt here."""
+
+
+def without_rules(sentences: Sequence[Sentence], rules: Sequence[str]) -> tuple[Sentence, ...]:
+    """Return what the sentences say beside the rules in them."""
+    texts = list(dict.fromkeys(rule.rstrip("…").rpartition("; ")[2] for rule in rules))
+    rest: list[Sentence] = []
+    block_of_rule = -1
+    for sentence in sentences:
+        before = _before_rule(sentence, texts)
+        if before.text != sentence.text:
+            block_of_rule = sentence.block
+        other_half = sentence.block == block_of_rule and _INSTEAD.match(sentence.bare)
+        if before.text and not other_half:
+            rest.append(before)
+    return tuple(rest)
+
+
+def _before_rule(sentence: Sentence, rules: Sequence[str]) -> Sentence:
+    places = (sentence.text.find(rule) for rule in rules)
+    cut = min((place for place in places if place >= 0), default=len(sentence.text))
+    return msgspec.structs.replace(sentence, text=sentence.text[:cut], bare=sentence.bare[:cut])
+
+
+_INSTEAD = re.compile(r"^(?:please )?(?:use|take|do|write|say) [^,;]+ instead\W*$")
+"""The other half of a rule: "no names; use roles instead"."""
+
+
+def says_again(text: str, standing: str) -> bool:
+    """Return whether a sentence says what stands, alone or with other words around it."""
+    return is_same_rule(text, standing) or (len(standing.split()) > 2 and standing.casefold() in text.casefold())
+
+
+def is_same_rule(first: str, second: str) -> bool:
+    """Return whether two rules say the same, by their words or by what they are about."""
+    if normalized_text(first) == normalized_text(second):
+        return True
+    stems = subject_stems(first)
+    return len(stems) > 2 and stems == subject_stems(second)  # two words alone make many rules

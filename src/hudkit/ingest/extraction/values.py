@@ -181,3 +181,27 @@ def _amount(words: str) -> str:
     for word in folded.split():
         total *= _FACTORS.get(word, _NUMBERS.get(word, 1))
     return str(total)
+
+
+def sets_value(line: str) -> bool:
+    """Return whether a sentence gives something a value, and does not only count it or call it by its number."""
+    return _SETS_VALUE.search(line) is not None and _COUNTS_ONLY.search(line) is None and not names_by_number(line)
+
+
+def names_by_number(line: str) -> bool:
+    """Return whether a sentence calls a piece of work by its number: "go on with chapter 3"."""
+    return _NAMES_BY_NUMBER.search(line) is not None
+
+
+_SETS_VALUE = re.compile(
+    r"(?i)\b(?:rais\w+|lower\w*|cut|cutting|slip\w*|earlier|later|behind|ahead|it is|talked (?:me|us) into|settled on|insists? on|increas\w+|reduc\w+|bump\w*|extend\w*|push\w*|mov\w+|delay\w*|postpon\w+|shift\w*|upgrad\w+|downgrad\w+|switch\w*|chang\w+|doubl\w+|halv\w+|make (?:it|that)|allow\w*|up to|as of|since|now|new|instead|gave|gives?|grants?|granted|wants?|asks? for|charge[sd]?|better|enough|will do|would do|suffice|is (?:fine|ok|okay|plenty)|let's|it's|rather|at (?:least|most)|only|down to|please|should be|needs to be|got|approved)\b"
+)
+"""Words by which a value is set."""
+_COUNTS_ONLY = re.compile(
+    r"(?i)\b(?:spent|used|so far|took|takes|lasted|hit|counted|found|has (?:about |only |now )?\d|have (?:about |only |now )?\d|left|remain\w*|failed|passed|errors?|warnings?|times (?:now|today)|already|o'clock|yesterday|today|ago|of them|line \d|page \d|row \d|step \d|id \d|number \d|#\d|split|minutes? ago|remind|show|print|first \d|last \d|next \d|add|create)\b"
+)
+"""Words by which something is only counted, or named by its number."""
+_NAMES_BY_NUMBER = re.compile(
+    r"(?i)\b(?:do|start|begin|write|go (?:on )?(?:to|with)|continue with|open|see|look at|on to|in|on|of|for) (?:chapter|page|row|line|step|section|table|figure|slide|exercise|question|ticket|issue|point|part|item|paragraph|version|draft|column|scene) \d+\b"
+)
+"""A piece of work that is called by its number: that gives nothing another value."""
