@@ -37,7 +37,7 @@ _COUNTS = {"development": 0.9, "chatter": 0.5}
 _LEAST, _RIDGE, _ROUNDS, _SMALLEST = 8, 3.0, 250, 0.08
 _FROM = 0.4
 """The logit from which on a sentence is kept."""
-_BELIEF_LEAST, _BELIEF_ROUNDS, _BELIEVED = 6, 400, -0.5
+_BELIEF_LEAST, _BELIEF_ROUNDS, _BELIEVED = 6, 400, -0.6
 _TOPIC_LEAST, _TOPIC_RIDGE, _TOPIC_ROUNDS = 6, 3.0, 500
 _CHATTER = 2
 """Messages of ordinary talk, and statements of other talks, that each talk is asked with, too."""
@@ -230,7 +230,8 @@ def _turns(text: str, before: KnownStatements, said: Extracted) -> Iterator[tupl
             (each.section, each.text) != (statement.section, statement.text) for each in said.ended if not each.doubt
         ):
             continue
-        turn = read_turn(lines, stated, ended=False, asks=any(map(is_question, sentences)))
+        offer = before.offer.text
+        turn = read_turn(lines, stated, ended=False, asks=any(map(is_question, sentences)), offer=offer)
         latest = (statement.section, statement.text) in before.latest
         names = turn_features(turn, statement, latest=latest, age=before.age, alone=len(standing) == 1)
         yield statement.text.casefold(), tuple(dict.fromkeys(names))

@@ -741,6 +741,7 @@ class _Extraction:
             stated,
             ended=bool(ended) or any(decision.replaces for decision in self._decisions),
             asks=any(is_question(sentence) for sentence in self.sentences),
+            offer=self.standing.offer.text,
         )
         statement = most_over(turn, standing, self.standing.latest, self.standing.age)
         if statement is not None:

@@ -131,6 +131,8 @@ _TELLS = _any_of(
     r", (?:as )?(?:it|(?:as )?(?:the|my|our|his|her|their|a|they|he|she)(?: (?!boss|lead|manager|client|customer|legal|board|law|contract|team|doctor|lawyer|landlord|dba|vet|editor|publisher)[\w'’-]+){0,2}) (?:always |used to |would )?(?:said|says?|sang|wrote|writes|claims?|claimed|insists?|told (?:me|us|him|her|them))\W*$",
     r", (?:says|said) (?:my|his|her|the|their|our|a) (?!boss|lead|manager|client|customer|board|law|contract|doctor|lawyer|landlord|vet|editor)[\w'’-]+\W*$",
     r"(?<!\bif )(?<!\bwhen )\b(?:the|an?) (?:sign|guide|manual|recipe|label|leaflet|box|spec|form|website|site|package|book)s?(?: \w+)? (?:says?|said|reads?|tells?)\b(?! otherwise)",
+    # how it is done elsewhere
+    r"^(?:in|at) (?:his|her|their) [\w-]+,? (?:nobody|everybody|everyone|no one|they|he|she|all|every|each)\b",
     # what happened, with a word of always and never
     r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bget )(?<!\bgets )(?<!\bif you )(?<!\bif we )\b(?:never|nobody|no one|no more than \w+ \w+) (?:came|went|spoke|saw|had|knew|took|left|gave|wrote|said|got|ate|made|(?!need|feed|exceed|proceed|embed|shed|seed|bleed|speed|succeed)\w{2,}ed)\b(?! by\b| for\b| as\b| to\b| from\b)",
     r"\bnever (?:before|again|in my life|ever) (?:has|have|had|did|was|were|will|would)\b|\bhas never (?:done|been|had)\b",

@@ -329,7 +329,7 @@ _GROUPS = frozenset(["rule", "decision", "preference", "fact", "limit", "custom"
 _WHOLE = 0.8
 """The share of its sentence that a statement has which is the whole of it."""
 
-_BELIEVED = -50
+_BELIEVED = -60
 """Hundredths of a logit from which on a statement is believed to be meant to last."""
 
 

@@ -30,16 +30,16 @@ from hudkit.ingest.extraction.values import values_by_kind, without_values
 _CUES: dict[str, re.Pattern[str]] = {
     name: re.compile(rf"(?i)\b(?:{words})\b")
     for name, words in {
-        "ended": "over|gone|dead|history|expired?|end(?:s|ed)?|finished|done|through|lapsed|retire[ds]?|left|leaving|quit|resigned|fell|closed|cancel\\w*|withdr\\w+|revoked|lifted|abolished|obsolete|outdated|discontinued|deprecated|superseded|sold|void|moot",
-        "moved": "renamed?|moved?|migrated?|replaced?|replaces|switch\\w*|extend\\w*|postpone\\w*|shift\\w*|chang\\w+|updated?|update|raised|lowered|overruled|decided|agreed|voted|took over|taken over",
+        "ended": "went bust|bankrupt|passed away|died|thrown (?:out|away)|taken (?:off|down)|shut (?:down|up)?|sold out|used up|ran out|run out|fired|sacked|laid off|stepped down|torn down|decommissioned|phased out|called off|fell through|backed out|pulled out|behind us|all (?:done|sent|paid|gone|planted|eaten|packed)|the last one|healed|recovered|cured|is out|are out|over|gone|dead|history|expired?|end(?:s|ed)?|finished|done|through|lapsed|retire[ds]?|left|leaving|quit|resigned|fell|closed|cancel\\w*|withdr\\w+|revoked|lifted|abolished|obsolete|outdated|discontinued|deprecated|superseded|sold|void|moot",
+        "moved": "shift(?:ed|ing)|pushed|brought forward|upgrad\\w*|downgrad\\w*|promot\\w*|handed over|hands over|back to|went back|going back|opted|chosen|chose|picked|swap\\w*|convert\\w*|increas\\w*|reduc\\w*|doubl\\w*|halv\\w*|chips? in|go up|gone up|up to|down to|opened|renamed?|moved?|migrated?|replaced?|replaces|switch\\w*|extend\\w*|postpone\\w*|shift\\w*|chang\\w+|updated?|update|raised|lowered|overruled|decided|agreed|voted|took over|taken over",
         "dropped": "drop(?:ped|ping)?|scrap\\w*|scratch|forget|ditch\\w*|kill|dump|undo|revert\\w*|abandon\\w*|lift|waive|strike|shelve|stop|remove|bin|axe|ignore|disregard|cut|take (?:\\w+ )?(?:\\w+ )?(?:back|out)|took (?:it|that) back|get rid of|got rid of|enough of",
-        "allowed": "may|allowed|fine|ok|okay|free|welcome|permitted|exempt|no need|needn't|need not|don't (?:have|need) to|feel free|go ahead|whatever (?=\\w)|by all means|as (?:many|much|long|often) as|no problem|trust you|up to you|carry on|out with",
-        "turned": "actually|changed (?:my|our|his|her|their) minds?|change of (?:plan|mind|heart)|second thoughts?|on reflection|slept on|correction|wait|hang on|hold on|wrong|mistake|too strict|hasty|reconsider\\w*|after all|turns? out|turned out|convinced|had a vote|was meant|misread|my bad|sorry|oh no|oops|damn|sigh|nope|nah|forget it|never mind|silly",
+        "allowed": "spare me|on your own|yourself|yourselves|just (?:do|send|buy|go|take|pick|decide)|don't bother|without asking|relax\\w*|loosen\\w*|lighten\\w*|can (?:again|eat|use|go|come|have|be)|may|allowed|fine|ok|okay|free|welcome|permitted|exempt|no need|needn't|need not|don't (?:have|need) to|feel free|go ahead|whatever (?=\\w)|by all means|as (?:many|much|long|often) as|no problem|trust you|up to you|carry on|out with",
+        "turned": "good news|bad news|come to think|thinking about it|thought about it|looked into|having (?:seen|read|tried)|after (?:seeing|reading|trying|a (?:\\w+ )?(?:discussion|talk|chat|week))|that's (?:nicer|better|smarter|easier)|even better|better idea|good point|fair point|do it (?:like )?that|that way|actually|changed (?:my|our|his|her|their) minds?|change of (?:plan|mind|heart)|second thoughts?|on reflection|slept on|correction|wait|hang on|hold on|wrong|mistake|too strict|hasty|reconsider\\w*|after all|turns? out|turned out|convinced|had a vote|was meant|misread|my bad|sorry|oh no|oops|damn|sigh|nope|nah|forget it|never mind|silly",
         "no longer": "no longer|any ?more|any longer|not needed|used to|no point|doesn't (?:apply|hold|count|matter|work)|don't (?:apply|hold|count|matter|work)|won't (?:work|happen|be)|can't|cannot|isn't|aren't",
         "instead": "instead|rather|better|prefer|make (?:it|that)|it is|it's|let's|use|go with|going with|take|put|switch to|back to",
         "now": "now|new|from (?:now|today|here)|as of|since|these days|today|starting",
         "then": "then|so|again|both|too|also",
-        "bad": "too \\w+|hates?|hated|unreadable|expensive|slow|unavailable|booked|broken|complain\\w*|problem|annoy\\w*|explod\\w*|confus\\w*|mess(?:y|ed up)?|overkill|useless|awful|terrible|fails?|failed|lacks?|refuse[sd]?|reject\\w*|dislike[sd]?|against|not (?:possible|available|allowed|enough)",
+        "bad": "stiff|silly|ridiculous|pointless|nightmare|trouble|dreadful|ugly|boring|clumsy|can't stand|cannot stand|can't (?:read|use|see|bear)|nobody (?:likes?|reads?|uses?|can|wants?|understands?)|drown\\w*|flood\\w*|overwhelm\\w*|for nothing|woke|fed up|sick of|tired of|unhappy|angry|furious|protest\\w*|revolt\\w*|objects?|objected|tight|waste of|drives? (?:me|us|them|everyone)|looks? (?:cheap|awful|odd|wrong)|sounds? (?:stiff|cold|odd|wrong|rude)|doesn't (?:work|fit|help|scale)|didn't (?:work|fit|help)|never works|weird|too \\w+|hates?|hated|unreadable|expensive|slow|unavailable|booked|broken|complain\\w*|problem|annoy\\w*|explod\\w*|confus\\w*|mess(?:y|ed up)?|overkill|useless|awful|terrible|fails?|failed|lacks?|refuse[sd]?|reject\\w*|dislike[sd]?|against|not (?:possible|available|allowed|enough)",
         "settled": "confirmed|approved|passed|back|returned|arrived|signed|released|done|all good|thumbs up|ready|live|is in|went through|finished|complete\\w*|talked to|spoke to|landed|merged|shipped",
         "contrast": ", not|not the|instead of|rather than|no more(?! than)|not \\w+ but|other thing|the old|old one|new one",
         "position": "(?:that|the) (?:first|second|third|last|former|latter|other)|that rule|the rule|that one|this rule|the (?:ban|limit|freeze|restriction|thing)|what i said|i said|the one (?:about|with|on)",
@@ -81,6 +81,8 @@ class TurnOfTopic(msgspec.Struct, frozen=True):
     stated: tuple[str, ...] = ()
     ended: bool = False
     lasting: str = ""
+    offer: str = ""
+    """What the agent proposed before it, where it falls in with that."""
     parts: tuple[tuple[str, frozenset[str]], ...] = ()
     """Its sentences, each with the cues in it."""
     manner: frozenset[str] = frozenset()
@@ -99,9 +101,11 @@ def own_lines(sentences: Sequence[Sentence]) -> list[str]:
     ]
 
 
-def read_turn(sentences: Sequence[str], stated: Sequence[str], *, ended: bool, asks: bool = False) -> TurnOfTopic:
+def read_turn(
+    sentences: Sequence[str], stated: Sequence[str], *, ended: bool, asks: bool = False, offer: str = ""
+) -> TurnOfTopic:
     """Return what the user's own sentences of a message turn with; `stated` is what was read in it as new, `asks` whether
-    the message has a question beside them."""
+    the message has a question beside them, `offer` what the agent left to the user before."""
     lines = [sentence.replace("’", "'") for sentence in sentences]
     plain = " ".join(lines)
     weight = max((read_sentence(sentence).weight for sentence in sentences), default=-999)
@@ -110,9 +114,15 @@ def read_turn(sentences: Sequence[str], stated: Sequence[str], *, ended: bool, a
         (line, frozenset(name for name, pattern in _CUES.items() if pattern.search(line))) for line in lines
     )
     cues = frozenset().union(*(names for _, names in parts))
-    return TurnOfTopic(
-        plain, cues, tuple(stated), ended, lasting, parts, _manner(lines, asks=asks), _sentence_names(lines)
-    )
+    agrees = offer if lines and _AGREES.match(lines[0]) else ""
+    manner, grammar = _manner(lines, asks=asks), _sentence_names(lines)
+    return TurnOfTopic(plain, cues, tuple(stated), ended, lasting, agrees, parts, manner, grammar)
+
+
+_AGREES = re.compile(
+    r"(?i)(?:(?:oh|ah|well|hm+|ok(?:ay)?|nice|great|good|cool|lovely|perfect|wow),? )*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|fine|agreed|right|great|good (?:idea|point)|fair (?:point|enough)|perfect|deal|why not|exactly|absolutely|go for it|do (?:it|that)|let's|sounds (?:good|better)|that's (?:nicer|better))\b"
+)
+"""How somebody falls in with what was proposed."""
 
 
 def _manner(lines: Sequence[str], *, asks: bool) -> frozenset[str]:
@@ -197,6 +207,13 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
     rivals, theirs_rivals = rivals_in(turn.text), rivals_in(statement.text)
     if any(rivals[kind] - theirs_rivals[kind] for kind in rivals.keys() & theirs_rivals.keys()):
         names.append("rival")
+    if _gives_other_number(turn.text, statement.text):
+        names += ["number other", f"number other {place}"]
+    if turn.offer:
+        shared = len(topic_stems(turn.offer) & theirs)
+        names += ["offer", f"offer {min(shared, 2)} {'latest' if latest and age < 2 else 'older'}"]
+        if _gives_other_number(turn.offer, statement.text):
+            names.append("offer number other")
     names += [f"lasting {turn.lasting}", f"{place} lasting {turn.lasting}"]
     names.append(f"states {min(len(turn.stated), 2)} {near}")
     if any(topic_stems(text) & theirs for text in turn.stated):
@@ -226,6 +243,36 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
     return names
 
 
+_OF_EACH = re.compile(r"(?i)\b(?:every|each|all|any)\b")
+_NUMBERED = re.compile(r"([\w-]+) #?\d+\b")
+
+
+def _names_one_of(text: str, statement: str) -> bool:
+    """Whether a text is about one of that of which a statement says something of each: "PR 88" of "every PR"."""
+    if _OF_EACH.search(statement) is None:
+        return False
+    return any(word_stems(thing) & word_stems(statement) for thing in _NUMBERED.findall(text))
+
+
+_NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d(?!\w)")
+_TIMES = 8.0
+"""How many times as much a number may be that takes the place of another one."""
+
+
+def _gives_other_number(text: str, statement: str) -> bool:
+    """Whether a text has a number of the size of one in a statement, and none of the same."""
+    theirs = {_amount(number) for number in _NUMBER.findall(statement)} - {0.0}
+    ours = {_amount(number) for number in _NUMBER.findall(text)} - {0.0} if theirs else set()
+    if not ours or ours & theirs:
+        return False
+    return any(1 / _TIMES <= mine / other <= _TIMES for mine in ours for other in theirs)
+
+
+def _amount(number: str) -> float:
+    plain = number.rstrip(".,").replace(",", "")
+    return float(plain) if plain.count(".") < 2 else 0.0
+
+
 @lru_cache(maxsize=4_096)  # what stands is asked for with every message
 def _kind_of(text: str) -> str:
     """What a statement is: bound to a time, for all of a kind, with a value, or none of these."""
@@ -253,7 +300,10 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int,
         return _NEVER  # it has found what it ends
     if _BOUNDED.search(statement.text) and _PARTLY.search(turn.text):
         return _NEVER  # it is waited for still
-    if _TURNING.isdisjoint(turn.cues) and (turn.stated or not latest or age > 1):
+    turns = not _TURNING.isdisjoint(turn.cues) or (
+        latest and (turn.offer != "" or _gives_other_number(turn.text, statement.text))
+    )
+    if not turns and (turn.stated or not latest or age > 1):
         common, theirs = topic_stems(turn.text) & topic_stems(statement.text), topic_stems(statement.text)
         if len(common) < _SAME_MATTER * len(theirs) or any(
             _says_the_like(text, statement.text) for text in turn.stated
@@ -261,12 +311,14 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int,
             return _NEVER  # something else is stated beside it, or is spoken of
     if any(is_parallel(text, statement.text) for text in (turn.text, *turn.stated)):
         return _NEVER
+    if _names_one_of(turn.text, statement.text):
+        return _NEVER
     if any(_says_the_like(line, statement.text) and cues.isdisjoint(_STRONG) for line, cues in turn.parts):
         return _NEVER  # the same of another thing
     table = topic_weights()
     names = turn_features(turn, statement, latest=latest, age=age, alone=alone)
     weight = table[""] + sum(table.get(name, 0) for name in names)
-    return weight + _MARKED if _TURNING.isdisjoint(turn.cues) else weight
+    return weight if turns else weight + _NO_TURN
 
 
 _PARTLY = re.compile(
@@ -298,7 +350,10 @@ _TURNS = frozenset(["turned", "no longer", "ended", "contrast"])
 """The cues of one who turns from what he said though he begins with "and"."""
 
 
-_MARKED = -90
+_NO_TURN = -90
+"""Hundredths of a logit that a message without a word of turning must say more."""
+
+_MARKED = -110
 """Hundredths of a logit from which on a statement is marked: one that is over and stands does more harm than one that
 holds and is asked about."""
 
