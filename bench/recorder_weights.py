@@ -37,7 +37,7 @@ _COUNTS = {"development": 0.9, "chatter": 0.5}
 _LEAST, _RIDGE, _ROUNDS, _SMALLEST = 8, 3.0, 250, 0.08
 _FROM = 0.4
 """The logit from which on a sentence is kept."""
-_BELIEF_LEAST, _BELIEF_ROUNDS, _BELIEVED = 6, 400, -0.6
+_BELIEF_LEAST, _BELIEF_ROUNDS, _BELIEVED = 6, 400, -0.55
 _TOPIC_LEAST, _TOPIC_RIDGE, _TOPIC_ROUNDS = 6, 3.0, 500
 _CHATTER = 2
 """Messages of ordinary talk, and statements of other talks, that each talk is asked with, too."""

@@ -317,7 +317,7 @@ class Reading(msgspec.Struct, frozen=True):
     @property
     def frame(self) -> str:
         """Return the name of what the main clause is."""
-        return next((name for name in self.names if name.startswith("frame ")), "")
+        return min((name for name in self.names if name.startswith("frame ")), default="")
 
 
 @lru_cache(maxsize=1_024)  # a sentence is asked for by each reader of a message

@@ -18,7 +18,8 @@ has no form here.
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, lru_cache
 
 from hudkit.ingest.extraction.clause_parts import holds_beyond_now
 
@@ -121,6 +122,7 @@ _ENDS_IN_PERSON = re.compile(
 """Half a sentence: who is meant stands elsewhere."""
 
 
+@lru_cache(256)  # a clause is asked for by several readers of its message
 def form_of(clause: str) -> str:
     """Return the form of a clause that holds for more than the moment; empty where it has none."""
     words = clause.strip().rstrip(".! ")
@@ -128,7 +130,7 @@ def form_of(clause: str) -> str:
         return ""
     if _ENDS_IN_PERSON.search(words):
         return ""
-    for form, pattern in _patterns():
+    for form, pattern in _fitting(words):
         if pattern.match(words):
             checked = words if form in ("custom", "advice", "habit", "quantity") else ""
             if not checked or not (_MOMENT.search(checked) or _COMPLAINS.search(checked)):
@@ -143,6 +145,20 @@ _AT_ONE_TIME = re.compile(
 """A time that is gone or comes once."""
 
 
+def _fitting(words: str) -> Iterator[tuple[str, re.Pattern[str]]]:
+    """The rows of those groups of which one fits: most clauses fit none, and ask a few patterns for it instead of all."""
+    for together, rows in _groups():
+        if together.match(words):
+            yield from rows
+
+
+_ROWS_TOGETHER = 12
+
+
 @cache  # compiled with the first message, not when the package is imported
-def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((form, re.compile(pattern, re.IGNORECASE)) for form, pattern in _FORMS)
+def _groups() -> tuple[tuple[re.Pattern[str], tuple[tuple[str, re.Pattern[str]], ...]], ...]:
+    rows = [(form, re.compile(pattern, re.IGNORECASE)) for form, pattern in _FORMS]
+    parts = [tuple(rows[start : start + _ROWS_TOGETHER]) for start in range(0, len(rows), _ROWS_TOGETHER)]
+    return tuple(
+        (re.compile("|".join(f"(?:{row.pattern})" for _, row in part), re.IGNORECASE), part) for part in parts
+    )

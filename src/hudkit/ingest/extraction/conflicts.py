@@ -260,7 +260,7 @@ def _opposite(
         if smaller < enough or len(common) < min(2, smaller) or len(common) / smaller < 0.6:
             continue
         # "never push to main" against "always push to main": the same words, one of them denied.
-        if bool(_NOT.search(statement.text)) != negative and (
+        if _is_negative(statement.text) != negative and (
             changes or len(common) / max(len(subject), len(theirs)) >= _SAME
         ):
             return (statement,)
@@ -271,6 +271,11 @@ def _opposite(
             if statement.section in ("preferences", "constraints") and share >= _SAME_MATTER:
                 return (statement,)
     return ()
+
+
+@lru_cache(maxsize=4_096)  # what stands is compared with every message
+def _is_negative(text: str) -> bool:
+    return _NOT.search(text) is not None
 
 
 def doubted_by(sentence: str, standing: Sequence[Statement]) -> Statement | None:

@@ -68,6 +68,7 @@ from hudkit.ingest.extraction.reversals import (
 from hudkit.ingest.extraction.rule_forms import is_same_rule, says_again, without_rules
 from hudkit.ingest.extraction.stated_facts import find_facts
 from hudkit.ingest.extraction.topic_endings import (
+    in_reach,
     most_over,
     of_own_topic,
     own_lines,
@@ -729,6 +730,8 @@ class _Extraction:
             for statement in of_own_topic(own, standing)
             if statement.text.casefold() not in message or len(statement.text.split()) < _MIN_SAID_AGAIN - 1
         ]
+        alone = len(standing) == 1
+        standing = in_reach(own, standing, self.standing.latest, self.standing.age)
         if not standing:
             return
         stated = [
@@ -743,7 +746,7 @@ class _Extraction:
             asks=any(is_question(sentence) for sentence in self.sentences),
             offer=self.standing.offer.text,
         )
-        statement = most_over(turn, standing, self.standing.latest, self.standing.age)
+        statement = most_over(turn, standing, self.standing.latest, self.standing.age, alone=alone)
         if statement is not None:
             sentence = next((each for each in self.sentences if _line(each) in own), self.sentences[0])
             self._end(statement, sentence, doubt=True)

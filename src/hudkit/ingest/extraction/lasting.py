@@ -118,8 +118,7 @@ _POINTS_BACK = re.compile(
 )
 
 _LASTING = 40
-"""Hundredths of a logit from which on a sentence that no table knows is kept: of what is kept of a hand that nothing was
-learned from, more than nine of ten is meant to last."""
+"""Hundredths of a logit from which on a sentence that no table knows is weighed where it stands (`is_believed`)."""
 
 
 def read_lasting(sentence: Sentence, *, insisted: bool = False, weighed: bool = True) -> tuple[str, str] | None:
@@ -329,8 +328,8 @@ _GROUPS = frozenset(["rule", "decision", "preference", "fact", "limit", "custom"
 _WHOLE = 0.8
 """The share of its sentence that a statement has which is the whole of it."""
 
-_BELIEVED = -60
-"""Hundredths of a logit from which on a statement is believed to be meant to last."""
+_BELIEVED = -55
+"""Hundredths of a logit from which on a statement is believed: below it three of four are not meant to last."""
 
 
 def is_of_the_moment(text: str, section: str, place: Place) -> bool:

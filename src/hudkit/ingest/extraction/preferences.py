@@ -235,16 +235,10 @@ def _order_of_talk(sentence: Sentence) -> str:
         bare, text = bare[politely.end() :].rstrip("? "), text[politely.end() :].rstrip("? ")
     elif sentence.asks:
         return ""
-    for pattern in _patterns(_ORDERS_OF_TALK):
-        if pattern.match(bare.replace("’", "'")):
-            return _shortened(
-                re.sub(
-                    r"(?i)^(?:(?:please|pls|plz|also|and|so|ok(?:ay)?|actually|then|but|just)[,:]? )+",
-                    "",
-                    text,
-                ).rstrip(" .!")
-            )
-    return ""
+    if not _any_row(_ORDERS_OF_TALK).match(bare.replace("’", "'")):
+        return ""
+    lead = r"(?i)^(?:(?:please|pls|plz|also|and|so|ok(?:ay)?|actually|then|but|just)[,:]? )+"
+    return _shortened(re.sub(lead, "", text).rstrip(" .!"))
 
 
 def _lead_length(text: str) -> int:
@@ -262,6 +256,12 @@ def _clause_length(text: str) -> int:
 def _shortened(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= MAX_PREFERENCE else line[: MAX_PREFERENCE - 1].rstrip() + "…"
+
+
+@cache
+def _any_row(rows: tuple[str, ...]) -> re.Pattern[str]:
+    """The rows of a table as one pattern, where it does not matter which of them fits."""
+    return re.compile("|".join(f"(?:{row})" for row in rows), re.IGNORECASE)
 
 
 @cache  # compiled with the first message, not when the package is imported

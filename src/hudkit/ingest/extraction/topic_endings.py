@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import msgspec
 
-from hudkit.ingest.extraction.clause_grammar import features, read_sentence, word_class
+from hudkit.ingest.extraction.clause_grammar import read_sentence, word_class
 from hudkit.ingest.extraction.clause_weights import topic_weights
 from hudkit.ingest.extraction.conflicts import Statement, about, is_parallel
 from hudkit.ingest.extraction.hedging import is_of_others, is_question, is_report, is_supposition
@@ -140,7 +140,7 @@ def _sentence_names(lines: Sequence[str]) -> frozenset[str]:
     """What the grammar of the sentences is, and of which class the first and the last word of the message."""
     names: set[str] = set()
     for place, line in enumerate(lines):
-        of_line = features(line)
+        of_line = read_sentence(line).names
         names.update(f"sentence {name}" for name in of_line if name.startswith(_OF_SENTENCES))
         if place == 0:
             names.update(f"begins {name}" for name in of_line if name.startswith("first "))
@@ -244,7 +244,7 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
 
 
 _OF_EACH = re.compile(r"(?i)\b(?:every|each|all|any)\b")
-_NUMBERED = re.compile(r"([\w-]+) #?\d+\b")
+_NUMBERED = re.compile(r"(?<![\w-])([\w-]{1,40}) #?\d{1,9}\b")
 
 
 def _names_one_of(text: str, statement: str) -> bool:
@@ -286,6 +286,19 @@ def _kind_of(text: str) -> str:
 _GENERAL = re.compile(
     r"(?i)\b(?:every|each|all|any|always|never|only|must|no|nobody|nothing|whoever|whenever|don['’]t|do not|\w+days)\b"
 )
+
+
+def in_reach(
+    sentences: Sequence[str], standing: Sequence[Statement], latest: Sequence[tuple[str, str]], age: int
+) -> list[Statement]:
+    """Return the standing statements that the user's own sentences of a message may end: those that were stated last, and those with
+    which they have a telling word in common."""
+    ours = topic_stems(" ".join(sentence.replace("’", "'") for sentence in sentences))
+    return [
+        statement
+        for statement in standing
+        if (age <= _FRESH and (statement.section, statement.text) in latest) or ours & topic_stems(statement.text)
+    ]
 
 
 def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int, alone: bool) -> int:
@@ -359,16 +372,16 @@ holds and is asked about."""
 
 
 def most_over(
-    turn: TurnOfTopic, standing: Sequence[Statement], latest: Sequence[tuple[str, str]], age: int
+    turn: TurnOfTopic, standing: Sequence[Statement], latest: Sequence[tuple[str, str]], age: int, *, alone: bool
 ) -> Statement | None:
     """Return the standing statement that a message most likely ends; `None` where it more likely ends none.
 
-    `latest` are section and text of what the user stated last, `age` messages ago.
+    `latest` are section and text of what the user stated last, `age` messages ago; `alone`: nothing else stands.
     """
     best, nearest = _MARKED, None
     for statement in standing:
         is_latest = (statement.section, statement.text) in latest
-        weight = how_over(turn, statement, latest=is_latest, age=age, alone=len(standing) == 1)
+        weight = how_over(turn, statement, latest=is_latest, age=age, alone=alone)
         if weight >= best:
             best, nearest = weight, statement
     return nearest
@@ -468,8 +481,9 @@ def turned_at_once(
 
     `sentences` are those of the message that ask and suppose nothing, `latest` what was stated just before.
     """
-    turning = [sentence for sentence in sentences if _AT_ONCE.search(sentence) or _chooses_then(sentence)]
-    if not turning or not latest or _ONE_CASE.search(" ".join(sentences)):
+    if not latest or not any(_AT_ONCE.search(sentence) or _chooses_then(sentence) for sentence in sentences):
+        return None
+    if _ONE_CASE.search(" ".join(sentences)):
         return None
     text = " ".join(sentences)
     if any(is_parallel(text, statement.text) for statement in latest):

@@ -140,8 +140,23 @@ def without_values(text: str) -> str:
     return " ".join((*pieces, text[start:]))
 
 
+_DIGIT = re.compile(r"\d")
+_HAS_NUMBER = re.compile(rf"(?i)\d|\b(?:{'|'.join((*_NUMBERS, *_FACTORS))})")
+_NEEDS_DIGIT = frozenset(["date", "time", "phone", "id", "version"])
+_NEEDS_NUMBER = frozenset(["money", "unit", "number"])
+_NEEDS = {"address": frozenset("@.:"), "path": frozenset("/")}
+"""What a text has that has a value of some kind: most have none, and are not looked through for it."""
+
+
 def _candidates(text: str) -> Iterator[Value]:
+    has_digit, has_number = _DIGIT.search(text) is not None, _HAS_NUMBER.search(text) is not None
     for kind, pattern in _patterns():
+        if (
+            (kind in _NEEDS_DIGIT and not has_digit)
+            or (kind in _NEEDS_NUMBER and not has_number)
+            or (kind in _NEEDS and _NEEDS[kind].isdisjoint(text))
+        ):
+            continue
         for match in pattern.finditer(text):
             words = match.group()
             if kind == "unit":
