@@ -239,7 +239,7 @@ _JUDGES = re.compile(
 """How somebody judges what was proposed, thanks for it, falls in with it, asks for help with it, or says that it fails."""
 
 _RECKONS = re.compile(
-    r"(?i)\d ?[*×÷=] ?\(?\d|\(\d+ ?/ ?\d+\)|\b(?:probabilit|chances?\b|odds\b|outcomes?\b|fractions?\b|multipl|divid)(?=.*\b\d+[/:]\d+\b)|\bis (?:just |simply |always |then )?the (?:product|sum|square|quotient|difference|ratio) of\b|\b(?:subtract|divid|multiply|add)ing (?:\w+ ){0,3}(?:from|by|to) \d|\b\d:\d or \d/\d\b"
+    r"(?i)\d ?[*×÷=] ?\(?\d|\(\d+ ?/ ?\d+\)|\b(?:probabilit|chances?\b|odds\b|outcomes?\b|fractions?\b|multipl|divid)(?=.*\b\d+[/:]\d+\b)|\bis (?:just |simply |always |then )?the (?:product|sum|square|quotient|difference|ratio) of\b|\b(?:subtract|divid|multiply|add)ing (?:\w+ ){0,3}(?:from|by|to) \d|\b\d:\d or \d/\d\b|\badds? up to \d"
 )
 """How somebody reckons: a sign of arithmetic, a fraction beside a word of probability. A fraction alone may be a date."""
 
@@ -328,6 +328,9 @@ _GROUPS = frozenset(["rule", "decision", "preference", "fact", "limit", "custom"
 _WHOLE = 0.8
 """The share of its sentence that a statement has which is the whole of it."""
 
+_PREFERRED = -100
+"""The same for what is liked: whoever says that he likes something mostly means it for longer, and it binds nobody."""
+
 _BELIEVED = -55
 """Hundredths of a logit from which on a statement is believed: below it three of four are not meant to last."""
 
@@ -346,7 +349,8 @@ def is_believed(text: str, section: str, form: str, place: Place) -> bool:
         return False
     table = belief_weights()
     names = belief_features(text, section, form, place)
-    return table[""] + sum(table.get(name, 0) for name in names) >= _BELIEVED
+    least = _PREFERRED if section == "preferences" else _BELIEVED
+    return table[""] + sum(table.get(name, 0) for name in names) >= least
 
 
 _MAKES_ONE = re.compile(
@@ -385,6 +389,8 @@ def _is_of_one_thing(text: str, section: str, bare: str) -> bool:
     if section == "preferences" and _ONE_LIKED.match(text):
         return True
     if section != "decisions" and _AT_THIS_MOMENT.search(bare):
+        return True
+    if section != "preferences" and (_RECKONS.search(bare) or _JUDGES.search(bare.rstrip(" .!"))):
         return True
     if _ONE_OF_SEVERAL.match(bare) and not _FOR_ALL.search(bare):
         return True
