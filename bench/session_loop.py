@@ -36,8 +36,11 @@ CALLS = 60
 WARM = 5
 """Calls at the begin of a turn that are not counted: files are made, and code is met for the first time."""
 
-ROUNDS = 15
-"""Turns of each kind in one process, one after the other: bare, with an empty plugin, with the HUD, bare …"""
+PROCESSES, ROUNDS = 3, 6
+"""Processes, one after the other, and turns of each kind in one: bare, with an empty plugin, with the HUD, bare …
+
+One process differs from the next by up to a tenth, where a machine takes long to wake its other processor.
+"""
 
 COMMITS = (250, 0, 1_000)
 """Microseconds that a commit waits for the disk: 250 is about what the disk of the machine takes on which the figures
@@ -70,10 +73,10 @@ def run() -> list[Figure]:
             subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, _LIBRARY], check=True)
             for microseconds in COMMITS:
                 environment = {"LD_PRELOAD": str(library), "COMMIT_MICROSECONDS": str(microseconds)}
-                turns = _in_child(_MEMORY, environment)
+                turns = _in_children(_MEMORY, environment)
                 target = 1.3 if microseconds == COMMITS[0] else None
                 figures += _ratios(turns, f"each commit {microseconds / 1_000:g} ms", target)
-    figures += _ratios(_in_child(Path(tempfile.gettempdir()), {}), "the disk of this machine", None)
+    figures += _ratios(_in_children(Path(tempfile.gettempdir()), {}), "the disk of this machine", None)
     return figures
 
 
@@ -105,10 +108,14 @@ def _wall(turns: list[TurnCost], share: float) -> float:
     return median(walls[int(share * (len(walls) - 1))] for walls in by_step)
 
 
-def _in_child(folder: Path, environment: dict[str, str]) -> dict[str, list[TurnCost]]:
+def _in_children(folder: Path, environment: dict[str, str]) -> dict[str, list[TurnCost]]:
     command = [sys.executable, "-m", "bench.session_loop", str(folder), str(ROUNDS)]
-    done = subprocess.run(command, env={**os.environ, **environment}, check=True, stdout=subprocess.PIPE)
-    return msgspec.json.decode(done.stdout, type=dict[str, list[TurnCost]])
+    turns: dict[str, list[TurnCost]] = {}
+    for _ in range(PROCESSES):
+        done = subprocess.run(command, env={**os.environ, **environment}, check=True, stdout=subprocess.PIPE)
+        for kind, costs in msgspec.json.decode(done.stdout, type=dict[str, list[TurnCost]]).items():
+            turns.setdefault(kind, []).extend(costs)
+    return turns
 
 
 def _play(folder: Path, rounds: int) -> dict[str, list[TurnCost]]:
