@@ -208,6 +208,26 @@ def test_that_a_step_is_over_is_no_task() -> None:
     assert not answer.ok
 
 
+def test_a_list_with_the_text_of_an_entry_is_a_list() -> None:
+    events, answer = send(asked("New rule: nobody edits the schema."), "blockers.list", text="Write the sync queue")
+    assert not events
+    assert answer.text.startswith("Blockers (1)")
+
+
+def test_more_than_an_entry_says_is_no_copy_of_it() -> None:
+    text = "Write the sync queue as JSON lines, one file for each device and day"
+    events, _ = send(asked("Have a look at the queue, please."), "decisions.record", text=text)
+    assert events == ["decision.record"]
+
+
+def test_words_that_any_entry_has_name_none() -> None:
+    session = asked("Strike the rule on tabs, it is not needed.")
+    did(session, "constraints.add", text="The map is not shown to guests")
+    events, answer = send(session, "constraints.remove", item="tabs")
+    assert not events
+    assert not answer.ok
+
+
 def test_a_part_of_the_task_does_not_take_its_place() -> None:
     session = asked("Our task has grown, it covers the escalators too. Change the task, please.")
     events, answer = send(session, "constraints.add", text="The task covers the escalators too")

@@ -16,7 +16,7 @@ from hudkit.errors import OperationError
 from hudkit.sections.items import SectionItem
 from hudkit.sections.state import HudState
 from hudkit.tools.replaced_item import items_by_group, same_item
-from hudkit.tools.resolve_item import content_words, ids_in, resolve_item, shares_word, told_item
+from hudkit.tools.resolve_item import content_words, count_shared, ids_in, resolve_item, shares_word, told_item
 
 
 class UserRequest(NamedTuple):
@@ -286,6 +286,8 @@ def mended_call(state: HudState, operation: str, arguments: Mapping[str, object]
         return (
             None if shown == operation else MendedCall(shown, {}, "The user asks to see this; nothing was recorded.")
         )
+    if operation == "search" or verb == "list":
+        return None
     texts = [value for value in arguments.values() if isinstance(value, str)]
     if verb in _OF_AN_ITEM:
         asked = _ASKED_BY.get(verb, ("end",))
@@ -378,12 +380,17 @@ def _repeats(items: Sequence[SectionItem], text: str) -> bool:
     """Return whether a text says what one of the items says, in its words or nearly."""
     if same_item(items, text) is not None:
         return True
-    of_items = [content_words(item.words) for item in items]
-    return any(len(each) >= _MIN_SHARED and _shared(each, text) >= _MOST_OF * len(each) for each in of_items)
+    words = content_words(text)
+    return any(
+        _shared(of_item, text) >= max(_MIN_SHARED, _MOST_OF * len(of_item))
+        and _shared(words, item.words) >= _MOST_OF * len(words)
+        for item in items
+        for of_item in (content_words(item.words),)
+    )
 
 
 _MOST_OF = 0.75
-"""Of the words of an item, those that a text has that repeats it."""
+"""Of the words of an item and of a text that repeats it, those that both have."""
 
 _WHOLE = 300
 """Characters of a message from which on the log has only its beginning (`session.start`)."""
@@ -395,7 +402,7 @@ def _told(items: Sequence[SectionItem], words: str) -> SectionItem | None:
     if named:
         return named[0] if len(named) == 1 else None
     item = told_item(items, words, lambda each: each.words)
-    sharing = [each for each in items if _shared(content_words(each.words), words)] if item is None else []
+    sharing = [each for each in items if count_shared((each.words,), words)[0]] if item is None else []
     return sharing[0] if len(sharing) == 1 else item
 
 
