@@ -604,10 +604,16 @@ def test_tasks_are_steps_and_the_task_is_one() -> None:
     same({"operation": "tasks.add", "text": "Ask a port"}, "steps.add", description="Ask a port")
     assert is_operation_name("tasks.add")
     assert is_operation_name("rules.add")
-    assert not is_operation_name("files.read_all")
+    assert not is_operation_name("file.read")
 
 
 def test_a_decision_that_stands_but_for_its_dot_is_not_recorded_anew() -> None:
     s = session()
     answer = reply(s, "hud", {"operation": "decisions.record", "text": "Retry a failed upload three times."})
     assert answer.text == "Already there: decision d2."
+
+
+def test_what_a_decision_supersedes_is_not_its_text() -> None:
+    s = session()
+    reply(s, "hud", {"operation": "decisions.record", "text": "Use PASETO", "supersede": "d1"})
+    assert "d1" not in [decision.summary for decision in s.state.decisions]

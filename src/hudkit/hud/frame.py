@@ -362,9 +362,14 @@ def _untold_gaps(
 
 def view_options(density: Density, settings: Settings, model: str = "") -> ViewOptions:
     """Return how the state is looked at in a frame of a density, for a model."""
-    guide = settings.budget.guide
-    guided = guide == "always" or (guide == "auto" and is_small_model(model, unknown=False))
+    guided = is_guided(settings, model)
     return ViewOptions(density, settings.limits, settings.staleness, settings.compaction.idle_compactions, guided)
+
+
+def is_guided(settings: Settings, model: str) -> bool:
+    """Return whether a model gets what helps small ones to file things rightly (`budget.guide`)."""
+    guide = settings.budget.guide
+    return guide == "always" or (guide == "auto" and is_small_model(model, unknown=False))
 
 
 # -- one more call of an epoch ---------------------------------------------------------------------------------

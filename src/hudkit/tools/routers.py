@@ -10,8 +10,8 @@ import msgspec
 from hudkit.compose import visible
 from hudkit.errors import ConfigError, HudkitError, OperationError
 from hudkit.hud import SessionCore
+from hudkit.hud.frame import is_guided
 from hudkit.log.event import Origin
-from hudkit.tokens.model_facts import is_small_model
 from hudkit.tools.arguments import convert_arguments
 from hudkit.tools.call_parsing import parse_call
 from hudkit.tools.definitions import ROUTER_NAMES
@@ -123,7 +123,7 @@ def reply(session: SessionCore, router: str, arguments: object, *, origin: Origi
     except HudkitError as error:
         return RouterReply(f"{'not recorded' if writes else 'not available'}: {visible(str(error))}", False)
     if writes:
-        session.looked_at_request = (session.state.session.request, _MOST_LOOKS)
+        session.looked_at_request = (session.known_state.session.request, _MOST_LOOKS)
     if mended is not None and mended.remark:
         answer = OperationResult(f"{answer.text} {mended.remark}", answer.data)
     return RouterReply(answer.text, True, answer, name)
@@ -137,12 +137,12 @@ def _mended(
     Each message is looked at until something is recorded, twice at most: who says the same again has it so. Raises
     `OperationError`.
     """
-    guide, state = session.settings.budget.guide, session.state
-    model = session.model or state.window.model or state.session.model
-    if guide == "never" or (guide == "auto" and not is_small_model(model, unknown=False)):
-        return None
     if not operation.writes and not operation.name.endswith((".list", "search")):
         return None
+    last_known = session.known_state
+    if not is_guided(session.settings, session.model or last_known.window.model or last_known.session.model):
+        return None
+    state = session.state
     message, looks = session.looked_at_request
     looks = looks if message == state.session.request else 0
     session.looked_at_request = (state.session.request, looks + 1)

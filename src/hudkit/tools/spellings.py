@@ -104,7 +104,7 @@ def is_operation_name(name: str) -> bool:
         return "." in name or name.startswith("hud_") or name == "undo"
     group, point, _ = name.partition(".")
     words = {word.casefold().removesuffix("s") for word in _WORD.findall(name)}
-    is_of_group = point == "." and (f"{_group(group)}.list" in OPERATIONS or group in _LISTS)
+    is_of_group = point == "." and (f"{group}.list" in OPERATIONS or group in (*_LISTS, "tasks"))
     return (is_of_group or not words.isdisjoint(_OUR_NOUNS)) and resolve_operation(name, {}) is not None
 
 
@@ -242,7 +242,7 @@ def field_names(operation: Operation | OperationAlias, raw: Mapping[str, Any]) -
     if has_text and item in ("id", "ids") and str(others.get("item", "")).casefold() in nouns:
         del others["item"]  # "notes" is the group and no note
     for target, names in (
-        (text, frozenset(("new", "new_text", "replacement", "supersede", *(f"new_{noun}" for noun in nouns)))),
+        (text, frozenset(("new", "new_text", "replacement", *(f"new_{noun}" for noun in nouns)))),
         (item, _ITEM_NAMES | ids),
         # Of `notes.update {note, content}`, the note is which one; of `notes.add {note}`, it is what to record.
         (item, nouns),
