@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from hudkit.sections.sandboxed import SandboxError, SandboxLimits, SandboxProcess
+from hudkit.sections.sandboxed import SandboxError, SandboxLimits, SandboxProcess, processor_seconds
 
 pytestmark = pytest.mark.slow
 
@@ -180,6 +182,42 @@ def test_the_limits_are_those_that_were_asked_for() -> None:
         with pytest.raises(SandboxError, match=MEMORY):
             narrow.run(source, {})
         assert wide.run(source, {}) == "8000000"
+
+
+def test_a_program_that_a_busy_machine_kept_waiting_runs_again() -> None:
+    read: list[int] = []
+
+    def stands_still(pid: int) -> float:
+        read.append(pid)
+        return 0.0
+
+    with SandboxProcess(processor_clock=stands_still) as kept_waiting, pytest.raises(SandboxError, match=TIME):
+        kept_waiting.run(ATTACKS["an endless loop"][0], {})
+    tries = 3
+    assert len(read) == 2 * tries
+    seconds = count()
+    with SandboxProcess(processor_clock=lambda _: next(seconds)) as ran, pytest.raises(SandboxError, match=TIME):
+        ran.run(ATTACKS["an endless loop"][0], {})
+    assert next(seconds) == 2, "one try"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="another process's clock is read on Linux only")
+def test_the_processor_clock_of_another_process_goes_while_it_runs() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        assert 0.0 <= processor_seconds(process.pid) < float("inf")
+        process.communicate(b"\n")
+    assert processor_seconds(process.pid) == float("inf"), "a process that is gone has no clock"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its program is a script of the shell")
+def test_a_process_that_starts_slowly_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = shutil.which("monty", path=Path(sys.executable).parent)
+    slow = tmp_path / "monty"
+    slow.write_text(f'#!/bin/sh\nsleep 0.4\nexec "{program}" "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setenv("MONTY_BIN", str(slow))
+    with SandboxProcess() as sandbox:
+        assert sandbox.run(body("return 1"), {}) == "1"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of another process are read in /proc")

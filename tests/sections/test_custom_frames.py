@@ -451,7 +451,7 @@ def test_recorded_frames_come_again_byte_for_byte_without_a_sandbox(tmp_path: Pa
             assert (same.text, same.tokens) == (told.text, told.tokens)
             assert session.state_at(seq).custom.get("tally") is not None
         assert "notes" in session.whole_frame().text
-        assert again.sandbox().warm is False, "nothing ran"
+        assert again.sandbox().started is None, "nothing ran"
         assert len(list(again.verify())) == 0
 
 

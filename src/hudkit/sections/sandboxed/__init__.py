@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from hudkit.sections.sandboxed.prepare import Sandbox, SandboxOutcome, SectionPreparation
     from hudkit.sections.sandboxed.project_file import ProjectFile, ProjectTable, read_project_table, trust_project
     from hudkit.sections.sandboxed.result_parser import SectionTrees, parse_result
-    from hudkit.sections.sandboxed.sandbox import SandboxError, SandboxLimits, SandboxProcess, sandbox_missing
+    from hudkit.sections.sandboxed.sandbox import (
+        SandboxError,
+        SandboxLimits,
+        SandboxProcess,
+        processor_seconds,
+        sandbox_missing,
+    )
 
 __all__ = [
     "READABLE_FIELDS",
@@ -56,6 +62,7 @@ __all__ = [
     "load_section",
     "parse_definition",
     "parse_result",
+    "processor_seconds",
     "read_project_table",
     "sandbox_missing",
     "section_inputs",
@@ -91,6 +98,6 @@ __getattr__ = lazy_names(
         "prepare": ("Sandbox", "SandboxOutcome", "SectionPreparation"),
         "project_file": ("ProjectFile", "ProjectTable", "read_project_table", "trust_project"),
         "result_parser": ("SectionTrees", "parse_result"),
-        "sandbox": ("SandboxError", "SandboxLimits", "SandboxProcess", "sandbox_missing"),
+        "sandbox": ("SandboxError", "SandboxLimits", "SandboxProcess", "processor_seconds", "sandbox_missing"),
     },
 )

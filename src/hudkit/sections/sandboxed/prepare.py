@@ -44,8 +44,9 @@ REFUSED_TEXT = "the settings do not let agents define sections ([custom] agent)"
 MAX_INPUT_BYTES = 262_144
 """Bytes, as JSON, of what one section is given."""
 
-_START_SECONDS = 0.2
-"""Seconds that the first frame of a process waits longer: the sandbox is loaded (60 ms, measured)."""
+_START_SECONDS = 1.0
+"""Seconds at most that the first frame of a process waits until the sandbox has started (60 ms, measured; more where
+its program is not in the memory yet)."""
 
 _NO_FILES: Mapping[str, SectionDefinition] = {}
 
@@ -63,7 +64,8 @@ class Sandbox:
     def __init__(self, limits: SandboxLimits | None = None) -> None:
         self._process = SandboxProcess(limits)
         self._thread: ThreadPoolExecutor | None = None
-        self.warm = False
+        self.started: Future[None] | None = None
+        """Done when the sandboxed process has started; none as long as no program was asked for."""
 
     def start(self, definition: SectionDefinition, values: dict[str, Any]) -> Future[SandboxOutcome]:
         """Run a definition on what it reads, behind those that were started before; return its outcome to come."""
@@ -71,11 +73,12 @@ class Sandbox:
             from concurrent.futures import ThreadPoolExecutor
 
             self._thread = ThreadPoolExecutor(1, "hudkit-custom")
+        if self.started is None and definition.kind == "python":
+            self.started = self._thread.submit(self._process.start)
         return self._thread.submit(self.run, definition, values)
 
     def run(self, definition: SectionDefinition, values: dict[str, Any]) -> SandboxOutcome:
         """Return what comes of a definition; whatever goes wrong is an outcome. On one thread only."""
-        self.warm = True
         try:
             if definition.kind == "markdown":
                 return SandboxOutcome(fill_template(read_template(definition.source, definition.reads), values))
@@ -141,11 +144,13 @@ class SectionPreparation:
             gone = (section for section in state.custom if section.name not in wanted and not section.package)
             payloads += [SectionRemove(section.name) for section in gone]
         self._jobs = {name: job for name, job in self._jobs.items() if name in wanted}
-        start = 0.0 if self._sandbox().warm else _START_SECONDS
         due = [definition for definition in wanted.values() if self._is_due(definition, state, payloads)]
         futures = [self._jobs[definition.name].future for definition in due]
+        started = self._sandbox().started
+        if due and started is not None:
+            wait((started,), timeout=_START_SECONDS)
         # All together, so that ten slow sections hold a frame no longer than one.
-        wait(futures, timeout=self._settings.budget_ms / 1000 + start)
+        wait(futures, timeout=self._settings.budget_ms / 1000)
         payloads += [event for definition in due if (event := self._result(definition)) is not None]
         # Only a state for which nothing was left to do may be passed over next time.
         self._settled = () if payloads or self._jobs else inputs
