@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -85,15 +86,32 @@ def test_the_day_holds_with_faults(
         project.mkdir()
         day = FaultyDay(name, home, project, model, read_day(), seed=seed)
         _set(monkeypatch, {**hudkit_variables(day.place), **day.variables()})
-        own, own_ns = time.time, time.time_ns
-        monkeypatch.setattr(time, "time", lambda: own() + day.offset())
-        monkeypatch.setattr(time, "time_ns", lambda: own_ns() + int(day.offset() * 1e9))
+        monkeypatch.setattr(sys.modules[__name__], "_offset", day.offset)
+        monkeypatch.setattr(time, "time", _time)
+        monkeypatch.setattr(time, "time_ns", _time_ns)
         # LangGraph goes on from the latest time that it saw in this process: that of another day, and of no child's.
         monkeypatch.setattr("langgraph.checkpoint.base.id._last_v6_timestamp", None)
         result = day.run()
     print(f"{name}, seed {seed}:", *day.faults, sep="\n")
     print(*(f"{name}: {each.step}: {each.where}: {each.what}" for each in result.differences), sep="\n")
     assert not result.differences
+
+
+_OWN_TIME, _OWN_TIME_NS = time.time, time.time_ns
+
+
+def _offset() -> float:
+    """Seconds by which the clock of the day that is played is off."""
+    return 0.0
+
+
+def _time() -> float:
+    """The clock of every day: a library that is imported in one of them keeps it for the next ones."""
+    return _OWN_TIME() + _offset()
+
+
+def _time_ns() -> int:
+    return _OWN_TIME_NS() + int(_offset() * 1e9)
 
 
 def _set(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
