@@ -17,10 +17,10 @@ from typing import Any, cast
 import pytest
 
 import hudkit
-from hudkit.ingest.extraction import KnownStatements, count_tests, extract
+from hudkit.ingest.extraction import KnownStatements, any_case, count_tests, extract
 from hudkit.lazy import lazy_pattern
 
-PATTERNS = (re.Pattern, type(lazy_pattern("")))
+PATTERNS = (re.Pattern, type(lazy_pattern("")), type(any_case("")))
 """A pattern, and what stands for one until it is used."""
 
 RUNS = [

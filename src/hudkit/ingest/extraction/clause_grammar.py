@@ -22,6 +22,7 @@ from functools import lru_cache
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.clause_weights import weights
 from hudkit.ingest.extraction.lexicon import VERBS
 from hudkit.ingest.extraction.word_classes import (
@@ -47,8 +48,8 @@ _TWO_WORDS = {" ".join(two.split()): name for name, row in TWO_WORDS.items() for
 _ALL_VERBS = (VERBS | OTHER_VERBS) - frozenset(["in", "on", "for", "with", "to", "log", "logs", "please", "back"])
 
 _TOKEN = re.compile(r"[$€£]?\d[\w.,:/%€$£-]*|'?[^\W\d_][\w'./@#&+-]*|[·]+|[,;:?!()…–—]|\.{2,}|-(?= )")
-_CONTRACTED = re.compile(
-    r"(?i)\b((?:i|you|we|they|he|she|it|that|this|there|what|who|how|where)(?='(?:s|m|re|ve|ll|d)\b)|(?:is|are|was|were|have|has|had|would|could|should|must|need|does|did|ca|wo|sha)(?=n't\b))('?n?'?[a-z]+)"
+_CONTRACTED = any_case(
+    r"\b((?:i|you|we|they|he|she|it|that|this|there|what|who|how|where)(?='(?:s|m|re|ve|ll|d)\b)|(?:is|are|was|were|have|has|had|would|could|should|must|need|does|did|ca|wo|sha)(?=n't\b))('?n?'?[a-z]+)"
 )
 """A word with another one drawn to it: "we'll", "isn't"."""
 _MAX_TOKENS = 60
@@ -367,7 +368,7 @@ _DEMANDS = frozenset(
         "frame order",
     ]
 )
-_OF_TALK = re.compile(
-    r"(?i)\b(?:(?:your|ur) (?:answers?|repl(?:y|ies)|responses?|explanations?|messages?|suggestions?|tone)|answers?\b|repl(?:y|ies) (?:short|brief|in)|talk to me|explain|tell me|show me|give me|call me|for me\b|to me\b|ask me|me as|me like|emojis?|flatter|small talk)"
+_OF_TALK = any_case(
+    r"\b(?:(?:your|ur) (?:answers?|repl(?:y|ies)|responses?|explanations?|messages?|suggestions?|tone)|answers?\b|repl(?:y|ies) (?:short|brief|in)|talk to me|explain|tell me|show me|give me|call me|for me\b|to me\b|ask me|me as|me like|emojis?|flatter|small talk)"
 )
 """Words about how the user and the agent talk."""

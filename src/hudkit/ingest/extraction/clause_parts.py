@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.lexicon import VERBS
 
 _ENOUGH = 3
@@ -419,11 +420,11 @@ _PERMITS = re.compile(r"\b(?:allowed|permitted|fine|ok|okay|welcome|possible|fre
 _CONTRASTED = re.compile(
     r"\b(?:rather than|instead of|nothing else|nowhere else|by hand|yourself|and nobody else|no one else)\b|, (?:not|never|no|nor)\b|\bnot (?:in|by|with|on|to|from|as)\b|\bonly\b|\bnever\b"
 )
-_MOMENT = re.compile(
-    r"(?i)\b(?:yesterday|today|tomorrow|tonight|right now|at the moment|currently|just now|this (?:morning|time|bug|page|line|afternoon|evening)|so far|yet|last (?:week|time|night|year|month)|first\b(?! letter| line| name| person|$)|next(?! to\b)|quickly|for now|i (?:think|guess|believe)|maybe|perhaps|probably|apparently|seems?|looks like|for some reason|somehow|strange|weird|dumb|stupid|already|now|anyway|sometimes|often|usually|mostly|these days|again|too|also|still|any ?more|later|soon|exactly|right)\b"
+_MOMENT = any_case(
+    r"\b(?:yesterday|today|tomorrow|tonight|right now|at the moment|currently|just now|this (?:morning|time|bug|page|line|afternoon|evening)|so far|yet|last (?:week|time|night|year|month)|first\b(?! letter| line| name| person|$)|next(?! to\b)|quickly|for now|i (?:think|guess|believe)|maybe|perhaps|probably|apparently|seems?|looks like|for some reason|somehow|strange|weird|dumb|stupid|already|now|anyway|sometimes|often|usually|mostly|these days|again|too|also|still|any ?more|later|soon|exactly|right)\b"
 )
-_COMPLAINS = re.compile(
-    r"(?i)\b(?:would|could|might|appreciate\w*|help\w*|crash\w*|broken|breaks?|fail\w*|wrong\w*|lost|loses?|stuck|hangs?|timeouts?|timed out|empty|duplicat\w+|corrupt\w*|missing|complain\w*|errors? (?:out|appear)|slow\w*|bug|bugs|annoying|terrible|awful|horrible|too (?:many|much|long|big)|confus\w+|problem|issue with|doesn't|don't work|red|flaky|ugly|hard to|difficult|expensive|great|nice|cool|awesome|fun|beautiful|amazing|important|interesting|useful|helpful|popular|common|good|bad|better|best|worse|worst|easy|easier|hard|harder|simple|complex|complicated|powerful|essential|crucial|key|different|similar|able|likely|unique|known|called|based|involved|related|defined|considered|made up|composed|divided|given by|equal|linear|positive|negative|infinite|random)\b"
+_COMPLAINS = any_case(
+    r"\b(?:would|could|might|appreciate\w*|help\w*|crash\w*|broken|breaks?|fail\w*|wrong\w*|lost|loses?|stuck|hangs?|timeouts?|timed out|empty|duplicat\w+|corrupt\w*|missing|complain\w*|errors? (?:out|appear)|slow\w*|bug|bugs|annoying|terrible|awful|horrible|too (?:many|much|long|big)|confus\w+|problem|issue with|doesn't|don't work|red|flaky|ugly|hard to|difficult|expensive|great|nice|cool|awesome|fun|beautiful|amazing|important|interesting|useful|helpful|popular|common|good|bad|better|best|worse|worst|easy|easier|hard|harder|simple|complex|complicated|powerful|essential|crucial|key|different|similar|able|likely|unique|known|called|based|involved|related|defined|considered|made up|composed|divided|given by|equal|linear|positive|negative|infinite|random)\b"
 )
 """Words of a complaint, of praise, and of general knowledge."""
 

@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.clause_parts import holds_beyond_now
 
 _MAX_WORDS = 30
@@ -108,16 +109,16 @@ _FORMS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 """The forms, each with what its clause is made of."""
 
-_MOMENT = re.compile(
-    r"(?i)\b(?:yesterday|today|tomorrow|tonight|right now|at the moment|currently|just now|this (?:morning|time|one|bug|file|page|function)|(?:that|this) (?:week|weekend|day|night|evening|afternoon|month|summer|winter)|again|already|so far|yet|last (?:week|time|night|year|month)|i (?:think|guess|believe)|maybe|perhaps|probably|apparently|seems?|looks like|for some reason|in production right|somehow|strange|weird|dumb|stupid|because of the (?:bug|crash))\b"
+_MOMENT = any_case(
+    r"\b(?:yesterday|today|tomorrow|tonight|right now|at the moment|currently|just now|this (?:morning|time|one|bug|file|page|function)|(?:that|this) (?:week|weekend|day|night|evening|afternoon|month|summer|winter)|again|already|so far|yet|last (?:week|time|night|year|month)|i (?:think|guess|believe)|maybe|perhaps|probably|apparently|seems?|looks like|for some reason|in production right|somehow|strange|weird|dumb|stupid|because of the (?:bug|crash))\b"
 )
-_COMPLAINS = re.compile(
-    r"(?i)\b(?:crash\w*|broken|fail(?:s|ed|ing)\b(?!,)|wrong|lost|stuck|hang\w*|timeout|timed out|empty|duplicat\w+|corrupt\w*|missing|error message|complain\w*)\b"
+_COMPLAINS = any_case(
+    r"\b(?:crash\w*|broken|fail(?:s|ed|ing)\b(?!,)|wrong|lost|stuck|hang\w*|timeout|timed out|empty|duplicat\w+|corrupt\w*|missing|error message|complain\w*)\b"
 )
 
 
-_ENDS_IN_PERSON = re.compile(
-    r"(?i)^(?!.*\b(?:ask|tell|never|don't|do not|always)\b).* (?:to|by|from|with|for|at) (?:her|him|them)$"
+_ENDS_IN_PERSON = any_case(
+    r"^(?!.*\b(?:ask|tell|never|don't|do not|always)\b).* (?:to|by|from|with|for|at) (?:her|him|them)$"
 )
 """Half a sentence: who is meant stands elsewhere."""
 
@@ -139,8 +140,8 @@ def form_of(clause: str) -> str:
     return "" if _AT_ONE_TIME.search(words) else holds_beyond_now(words)
 
 
-_AT_ONE_TIME = re.compile(
-    r"(?i)\b(?:that|last) (?:week|weekend|day|night|evening|morning|afternoon|month|year|summer|winter)\b"
+_AT_ONE_TIME = any_case(
+    r"\b(?:that|last) (?:week|weekend|day|night|evening|morning|afternoon|month|year|summer|winter)\b"
 )
 """A time that is gone or comes once."""
 
@@ -157,8 +158,6 @@ _ROWS_TOGETHER = 12
 
 @cache  # compiled with the first message, not when the package is imported
 def _groups() -> tuple[tuple[re.Pattern[str], tuple[tuple[str, re.Pattern[str]], ...]], ...]:
-    rows = [(form, re.compile(pattern, re.IGNORECASE)) for form, pattern in _FORMS]
+    rows = [(form, any_case(pattern)) for form, pattern in _FORMS]
     parts = [tuple(rows[start : start + _ROWS_TOGETHER]) for start in range(0, len(rows), _ROWS_TOGETHER)]
-    return tuple(
-        (re.compile("|".join(f"(?:{row.pattern})" for _, row in part), re.IGNORECASE), part) for part in parts
-    )
+    return tuple((any_case("|".join(f"(?:{row.pattern})" for _, row in part)), part) for part in parts)

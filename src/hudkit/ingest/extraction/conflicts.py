@@ -19,6 +19,7 @@ from math import log
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.hedging import is_of_others
 from hudkit.ingest.extraction.prose import word_stems
 from hudkit.ingest.extraction.values import values_by_kind, without_values
@@ -38,35 +39,35 @@ _EXCLUSIVE = frozenset({"zone", "units"})
 _PLACES = frozenset({"path"})
 """Kinds of which work is in one at a time: a branch."""
 
-_CHANGE = re.compile(
-    r"(?i)\b(?:now|new|newly|from (?:now|here|today|tomorrow) on|as of|instead|(?:would|'d) rather|actually|update[ds]?|correction|corrected|chang(?:e|es|ed|ing)|mov(?:e|es|ed|ing) (?:to|onto|it)|moved|rotat\w+|renam\w+|rebas\w+|replac\w+|switch\w*|migrat\w+|postpone[ds]?|extend\w*|rais\w+|lower\w*|bump\w*|took over|takes over|no longer|any ?more|previous|old|retired|instead of|after all|enough|okay as well|ok as well|fine (?:too|as well)|acceptable|too little|too much|let's say|shorter|longer|fewer|on second thoughts?|scratch|forget|gone|drop(?:ped|ping)|make (?:that|it)|minimum is|wait|sorry|not .+ any ?more)\b"
+_CHANGE = any_case(
+    r"\b(?:now|new|newly|from (?:now|here|today|tomorrow) on|as of|instead|(?:would|'d) rather|actually|update[ds]?|correction|corrected|chang(?:e|es|ed|ing)|mov(?:e|es|ed|ing) (?:to|onto|it)|moved|rotat\w+|renam\w+|rebas\w+|replac\w+|switch\w*|migrat\w+|postpone[ds]?|extend\w*|rais\w+|lower\w*|bump\w*|took over|takes over|no longer|any ?more|previous|old|retired|instead of|after all|enough|okay as well|ok as well|fine (?:too|as well)|acceptable|too little|too much|let's say|shorter|longer|fewer|on second thoughts?|scratch|forget|gone|drop(?:ped|ping)|make (?:that|it)|minimum is|wait|sorry|not .+ any ?more)\b"
 )
 """Words that say that something is not as it was."""
 
-_AGAINST = re.compile(
-    r"(?i)\b(?:no longer|any ?more|any longer|stop(?:ped)?|forget|scratch|scrap|(?<!never be )(?<!not be )drop(?:ped)?|gone|(?:is|are|was) over|lifted|cancel\w*|obsolete|changed (?:my|our) minds?|after all|turn(?:ed|s) out|overkill|instead|never mind|not necessary|(?:can't|cannot) (?:do|handle|support|be)|no need|(?:is|was|were) (?:a )?mistake|useless|shut down|is out|don't need|retired|replac\w+|too (?:expensive|slow|big|complicated|heavy))\b"
+_AGAINST = any_case(
+    r"\b(?:no longer|any ?more|any longer|stop(?:ped)?|forget|scratch|scrap|(?<!never be )(?<!not be )drop(?:ped)?|gone|(?:is|are|was) over|lifted|cancel\w*|obsolete|changed (?:my|our) minds?|after all|turn(?:ed|s) out|overkill|instead|never mind|not necessary|(?:can't|cannot) (?:do|handle|support|be)|no need|(?:is|was|were) (?:a )?mistake|useless|shut down|is out|don't need|retired|replac\w+|too (?:expensive|slow|big|complicated|heavy))\b"
 )
 """Words that may end what they stand with."""
 
-_NOT = re.compile(
-    r"(?i)\b(?:no|not|never|don't|do not|doesn't|stop|without|avoid|nothing|hate|dislike|can't|cannot|won't|mustn't)\b"
+_NOT = any_case(
+    r"\b(?:no|not|never|don't|do not|doesn't|stop|without|avoid|nothing|hate|dislike|can't|cannot|won't|mustn't)\b"
 )
-_LIMITS = re.compile(
-    r"(?i)\b(?:exceed\w*|under|below|within|above|over|more|less|longer|at (?:the )?(?:most|least)|max\w*|min\w*|cap(?:ped)?|limit\w*|ceiling|until|before)\b"
+_LIMITS = any_case(
+    r"\b(?:exceed\w*|under|below|within|above|over|more|less|longer|at (?:the )?(?:most|least)|max\w*|min\w*|cap(?:ped)?|limit\w*|ceiling|until|before)\b"
 )
 _ASSIGNS = re.compile(
     rf"{_LIMITS.pattern}|\b(?:is|are|was|be|lasts?|costs?|runs?|lives?|takes?|needs?|require[sd]?|has|have|had|moved|named|called|deadline|budget|set to|we're|on|in|to)\b|[=:]|'s "
 )
 """Words by which a statement gives a thing its value."""
-_REPLACES = re.compile(
-    r"(?i)\b(?:new|old|previous|rotat\w+|chang\w+|instead|no longer|replac\w+|renam\w+|retired|any ?more)\b"
+_REPLACES = any_case(
+    r"\b(?:new|old|previous|rotat\w+|chang\w+|instead|no longer|replac\w+|renam\w+|retired|any ?more)\b"
 )
-_DENIES_NOW = re.compile(r"(?i)\b(?:any ?more|any longer|no longer|stop)\b")
-_SUSPENDS = re.compile(
-    r"(?i)\b(?:(?:for|in|on|during|with) (?:this|that|the current) (?:one |single )?(?:ticket|task|branch|time|once|change|pr|pull request|session|case|one|issue|commit|release|file|hotfix|fix|migration|job|week|sprint|demo)|(?:just |only )?(?:this once|just once|this time)|(?:as an|one) exception)\b"
+_DENIES_NOW = any_case(r"\b(?:any ?more|any longer|no longer|stop)\b")
+_SUSPENDS = any_case(
+    r"\b(?:(?:for|in|on|during|with) (?:this|that|the current) (?:one |single )?(?:ticket|task|branch|time|once|change|pr|pull request|session|case|one|issue|commit|release|file|hotfix|fix|migration|job|week|sprint|demo)|(?:just |only )?(?:this once|just once|this time)|(?:as an|one) exception)\b"
 )
-_PERMITS = re.compile(
-    r"(?i)\b(?:may|can|could|are allowed|is allowed|is ok(?:ay)?|is fine|ok(?:ay)? to|fine to|go ahead|ignore|skip|not apply|doesn't apply|don't have to|needn't|no need)\b"
+_PERMITS = any_case(
+    r"\b(?:may|can|could|are allowed|is allowed|is ok(?:ay)?|is fine|ok(?:ay)? to|fine to|go ahead|ignore|skip|not apply|doesn't apply|don't have to|needn't|no need)\b"
 )
 
 _ALIKE = {stem: group[0] for group in (("answer", "repl", "reply", "respons", "respond", "answ"),) for stem in group}
@@ -207,13 +208,13 @@ def is_objection(text: str) -> bool:
     return _OBJECTS.match(text) is not None
 
 
-_OBJECTS = re.compile(
-    r"(?i)^(?:(?:hm+|no|sorry|ok(?:ay)?|oh|well|so|but)[,.]? )*(?:the )?(?P<old>[\w.+#/-]+(?: [\w.+#/-]+){0,3}?)(?:['’]s| is| are| was) (?:out|gone|taken|dead|history|(?:a |the wrong )?mistake|overkill|no good|useless|not an option|off the table|too (?!many\b)[\w-]+|(?:not|no longer) (?:available|possible|supported|allowed|needed))\b(?P<rest>.*)$"
+_OBJECTS = any_case(
+    r"^(?:(?:hm+|no|sorry|ok(?:ay)?|oh|well|so|but)[,.]? )*(?:the )?(?P<old>[\w.+#/-]+(?: [\w.+#/-]+){0,3}?)(?:['’]s| is| are| was) (?:out|gone|taken|dead|history|(?:a |the wrong )?mistake|overkill|no good|useless|not an option|off the table|too (?!many\b)[\w-]+|(?:not|no longer) (?:available|possible|supported|allowed|needed))\b(?P<rest>.*)$"
 )
 """How somebody speaks against what was chosen before, by its name."""
 
-_INSTEAD_OF = re.compile(
-    r"(?i)\b(?:instead of|rather than|in place of|, not|and not|never) (?P<old>[\w +.#-]{2,40}?)(?:$|[,;.]| (?:please|because|since|anymore|any more)\b)"
+_INSTEAD_OF = any_case(
+    r"\b(?:instead of|rather than|in place of|, not|and not|never) (?P<old>[\w +.#-]{2,40}?)(?:$|[,;.]| (?:please|because|since|anymore|any more)\b)"
 )
 
 
@@ -252,11 +253,11 @@ def _opposite(
 ) -> tuple[Statement, ...]:
     """Those of which the statement says the opposite, or, with a word of change, something else of the same."""
     negative = bool(_NOT.search(text))
+    enough = 1 if _DENIES_NOW.search(text) else 2
     for statement in standing:
         theirs = about(statement.text)
         common = subject & theirs
         smaller = min(len(subject), len(theirs))
-        enough = 1 if _DENIES_NOW.search(text) else 2
         if smaller < enough or len(common) < min(2, smaller) or len(common) / smaller < 0.6:
             continue
         # "never push to main" against "always push to main": the same words, one of them denied.
@@ -296,8 +297,8 @@ _MORE_THAN_HALF = 0.51
 _NAME = re.compile(
     r"\b(?:[A-Z][a-z]*\d+|[A-Z]{2,}\d*|[A-Z][a-z]+[A-Z]\w*|(?<=[a-z] )[A-Z][a-z]{2,}|^[A-Z][a-z]{2,}(?= (?:is|was|has|turned|can't|shut|left|needs|does))|\d+\.\d+)\b"
 )
-_ENDS_NAMED = re.compile(
-    r"(?i)\b(?:gone|dropped|retired|too (?:expensive|slow|big|complicated|heavy)|overkill|turn(?:ed|s) out|mistake|useless|shut down|replac\w+|no longer|is out|left|can't|cannot)\b"
+_ENDS_NAMED = any_case(
+    r"\b(?:gone|dropped|retired|too (?:expensive|slow|big|complicated|heavy)|overkill|turn(?:ed|s) out|mistake|useless|shut down|replac\w+|no longer|is out|left|can't|cannot)\b"
 )
 
 
@@ -318,4 +319,4 @@ def is_echo(text: str, statement: str) -> bool:
     return _ECHOES.search(text) is not None and bool(ours) and ours <= about(statement)
 
 
-_ECHOES = re.compile(r"(?i)\bit is\W*$")
+_ECHOES = any_case(r"\bit is\W*$")

@@ -22,6 +22,7 @@ from functools import cache, lru_cache
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.conflicts import is_objection, is_parallel
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
 from hudkit.ingest.extraction.prose import Sentence, overlap, subject_stems
@@ -183,67 +184,65 @@ _BY_USER: tuple[str, ...] = (
 
 # -- words around a decision -----------------------------------------------------------------------------------
 
-_SUBJECT_OF_A_STATEMENT = re.compile(
-    r"(?i)^(?:[a-z]+ing|let's encrypt)\b.* (?:is|are|was|can|could|will|would|may|might|seems?|involves?|requires?|helps?|makes?|gives?|sounds?|looks?|means?|takes?|depends|works?|shows?|provides?|improves?)\b"
+_SUBJECT_OF_A_STATEMENT = any_case(
+    r"^(?:[a-z]+ing|let's encrypt)\b.* (?:is|are|was|can|could|will|would|may|might|seems?|involves?|requires?|helps?|makes?|gives?|sounds?|looks?|means?|takes?|depends|works?|shows?|provides?|improves?)\b"
 )
 """A gerund that only is the subject: "Choosing a topic is hard" announces nothing."""
-_EXAMPLE = re.compile(
-    r"(?i)\b(?:as an example|for example|(?:take|use|consider|do) (?:a |an |the |some |another )?(?:sample|example|coin|simple case|closer look|deeper look|look)|with an example|to (?:find|calculate|compute|solve|illustrate|demonstrate|show|see|understand|visuali[sz]e|prove|determine|estimate)\b.*)|\\(?:\(|frac)|^let's encrypt\b"
+_EXAMPLE = any_case(
+    r"\b(?:as an example|for example|(?:take|use|consider|do) (?:a |an |the |some |another )?(?:sample|example|coin|simple case|closer look|deeper look|look)|with an example|to (?:find|calculate|compute|solve|illustrate|demonstrate|show|see|understand|visuali[sz]e|prove|determine|estimate)\b.*)|\\(?:\(|frac)|^let's encrypt\b"
 )
 """What is only taken to show how something is done."""
-_POINTS_BACK = re.compile(
-    r"(?i)^ *(?:this|that|these|those|it|them)(?: (?:approach|plan|one|option|steps?|idea|version|way|method|solution|suggestions?|changes?|setup))?(?: (?:then|now|please|too))?[.!]*$"
+_POINTS_BACK = any_case(
+    r"^ *(?:this|that|these|those|it|them)(?: (?:approach|plan|one|option|steps?|idea|version|way|method|solution|suggestions?|changes?|setup))?(?: (?:then|now|please|too))?[.!]*$"
 )
-_REGRETS = re.compile(r"(?i)\b(?:sorry|by mistake|by accident|the wrong)\b")
-_NOTHING = re.compile(r"(?i)^ *(?:nothing|none|neither|no one|little|much)\b")
-_POINTS_BACK_AT_END = re.compile(
-    r"(?i)\b(?:go|going|went|stick|stay) (?:with|for) (?:it|that|this|these|those|them)\W*$"
+_REGRETS = any_case(r"\b(?:sorry|by mistake|by accident|the wrong)\b")
+_NOTHING = any_case(r"^ *(?:nothing|none|neither|no one|little|much)\b")
+_POINTS_BACK_AT_END = any_case(r"\b(?:go|going|went|stick|stay) (?:with|for) (?:it|that|this|these|those|them)\W*$")
+_NEXT_TOPIC = any_case(
+    r"let['’]?s (?:now |also |then )?(?:move|go|turn|switch|get|come)\b(?: \w+)? (?:to|back to|into) (?:the|your|our|this|another) [^,;]{0,40}\b(?:part|section|step|topic|question|chapter|point)s?\b"
 )
-_NEXT_TOPIC = re.compile(
-    r"(?i)let['’]?s (?:now |also |then )?(?:move|go|turn|switch|get|come)\b(?: \w+)? (?:to|back to|into) (?:the|your|our|this|another) [^,;]{0,40}\b(?:part|section|step|topic|question|chapter|point)s?\b"
-)
-_LOOKS_FURTHER = re.compile(r"(?i)\b(?:also |and |then |to )?see (?:if|whether|how|what|where)\b")
+_LOOKS_FURTHER = any_case(r"\b(?:also |and |then |to )?see (?:if|whether|how|what|where)\b")
 """The end of a next step, not of a choice: "I'll pick two and see how they read"."""
-_OWN_CHOICE = re.compile(
-    r"(?i)\b(?:i|we)(?:'ve|'m|'re|'ll| have| am| are| will)?(?: \w+)? (?:chose|chosen|decid\w+|opt(?:ed|ing)|settl\w+|went|gone|go|going|pick\w*|adopt\w*|switch\w*|replac\w+|dropp\w+|mov\w+|revert\w*|stick\w*|stay\w*|took|keep\w*|kept)\b"
+_OWN_CHOICE = any_case(
+    r"\b(?:i|we)(?:'ve|'m|'re|'ll| have| am| are| will)?(?: \w+)? (?:chose|chosen|decid\w+|opt(?:ed|ing)|settl\w+|went|gone|go|going|pick\w*|adopt\w*|switch\w*|replac\w+|dropp\w+|mov\w+|revert\w*|stick\w*|stay\w*|took|keep\w*|kept)\b"
 )
 """Somebody who speaks of himself: all that a long text of an agent may announce with."""
 _NAME_OF_LETS = re.compile(r"Let['’]s [A-Z]")
-_NOUN_OF_DECIDING = re.compile(r"(?i)^ *(?:-?making|about|on|regarding|to make|process)\b|^(?:the )?decision\b")
-_TAIL = re.compile(
-    r"(?i),? (?:and |so |but )?(?:(?:can|could|would|will) you\b|how (?:can|do|should|would)\b|what (?:are|is|do|should)\b|(?:and|but) (?:now |then )?i(?:'m| am|'ve| have| need| want|'d)\b|i'm (?:not sure|hoping)|here's\b|->).*$"
+_NOUN_OF_DECIDING = any_case(r"^ *(?:-?making|about|on|regarding|to make|process)\b|^(?:the )?decision\b")
+_TAIL = any_case(
+    r",? (?:and |so |but )?(?:(?:can|could|would|will) you\b|how (?:can|do|should|would)\b|what (?:are|is|do|should)\b|(?:and|but) (?:now |then )?i(?:'m| am|'ve| have| need| want|'d)\b|i'm (?:not sure|hoping)|here's\b|->).*$"
 )
 """The clause of the announcement's sentence that does something else."""
 
-_AGAINST = re.compile(r"(?i)\b(?:instead of|rather than|in place of|over|not|replaces?|statt)\b(?P<old>[^;]+)")
-_REASON = re.compile(r"(?i)\s(?:because|since|so that|so)\b.*$|[,:;(].*$|\s[-–—]\s.*$")
-_BECAUSE = re.compile(r"(?i),? (?P<why>(?:because|since)\b.+)$")
-_NOT_YET = re.compile(
-    r"(?i)\b(?:haven't|have not|hasn't|not yet|until (?:you|we|they)|^(?:before|until|once|when)|whether|option|options|either|if (?:we|you|i|it)|or\b.*\?"
+_AGAINST = any_case(r"\b(?:instead of|rather than|in place of|over|not|replaces?|statt)\b(?P<old>[^;]+)")
+_REASON = any_case(r"\s(?:because|since|so that|so)\b.*$|[,:;(].*$|\s[-–—]\s.*$")
+_BECAUSE = any_case(r",? (?P<why>(?:because|since)\b.+)$")
+_NOT_YET = any_case(
+    r"\b(?:haven't|have not|hasn't|not yet|until (?:you|we|they)|^(?:before|until|once|when)|whether|option|options|either|if (?:we|you|i|it)|or\b.*\?"
     r"|need to decide|to be decided|you decide|can't decide)\b"
 )
-_REVERSED = re.compile(
-    r"(?i)\b(?:scratch|scrap|forget|no,? wait|wait,? no|nah|nope|on second thoughts?|on reflection|chang(?:ed|e) (?:my|our) minds?"
+_REVERSED = any_case(
+    r"\b(?:scratch|scrap|forget|no,? wait|wait,? no|nah|nope|on second thoughts?|on reflection|chang(?:ed|e) (?:my|our) minds?"
     r"|revert(?:ing)?|not what (?:we|i) want|no sorry|had another think|correction)\b"
 )
-_NO = re.compile(r"(?i)^(?:(?:hm+|ok(?:ay)?|sorry|but)[,.]? )*(?:no|nope|nah)[.!,]?$")
-_ABOUT = re.compile(r"(?i)\b(?:minds?|thought|thinking|wrong) (?:again )?about\b")
-_WEAKLY = re.compile(
-    r"(?i)\b(?:after all|actually|back to|can(?:'t|not| not) be|(?:does|do|did|will|would)(?:n't| not) work|won't work|not possible|impossible|turns out|instead|change of plan|plans changed)\b"
+_NO = any_case(r"^(?:(?:hm+|ok(?:ay)?|sorry|but)[,.]? )*(?:no|nope|nah)[.!,]?$")
+_ABOUT = any_case(r"\b(?:minds?|thought|thinking|wrong) (?:again )?about\b")
+_WEAKLY = any_case(
+    r"\b(?:after all|actually|back to|can(?:'t|not| not) be|(?:does|do|did|will|would)(?:n't| not) work|won't work|not possible|impossible|turns out|instead|change of plan|plans changed)\b"
 )
-_TURNED = re.compile(
-    r"(?i)^(?:(?:no|nah|nope|hm+|scratch that|sorry|actually|wait|on second thoughts?|correction|no wait)[,.:]* )+(?:use |take |let's use )?(?P<what>[^.;]+?)(?:,? (?:please|then))?$"
+_TURNED = any_case(
+    r"^(?:(?:no|nah|nope|hm+|scratch that|sorry|actually|wait|on second thoughts?|correction|no wait)[,.:]* )+(?:use |take |let's use )?(?P<what>[^.;]+?)(?:,? (?:please|then))?$"
 )
-_INSTEAD = re.compile(r"(?i)^(?:please |so |then )?(?:use|take|make it|do|go for) (?P<what>\S+(?: \S+){0,5})$")
-_BARE_OTHER = re.compile(
-    r"(?i)^(?:nah|nope|no,)[, ]+(?:use |take |make it |rather |better )?(?P<what>(?!(?:thanks?|problem|worries|wait|idea|need|just|i|we|you|it|that|this|not|don't|do|leave|keep|stop|sorry|why|but"
+_INSTEAD = any_case(r"^(?:please |so |then )?(?:use|take|make it|do|go for) (?P<what>\S+(?: \S+){0,5})$")
+_BARE_OTHER = any_case(
+    r"^(?:nah|nope|no,)[, ]+(?:use |take |make it |rather |better )?(?P<what>(?!(?:thanks?|problem|worries|wait|idea|need|just|i|we|you|it|that|this|not|don't|do|leave|keep|stop|sorry|why|but"
     r"|fine|good|go|all|ok(?:ay)?|never|no|still|please|they|there|he|she|what|how|can|should|too|same|wrong|really|looks?|works?)\b)\S+(?: \S+){0,2})$"
 )
-_LEADING = re.compile(
-    r"(?i)^(?:(?:ok(?:ay)?|alright|right|so|then|hm+|great|fine|fair|yes|yeah|and|but|oh|well|nah|no|now)[,.:!]+ |(?:so|and|but) )+"
+_LEADING = any_case(
+    r"^(?:(?:ok(?:ay)?|alright|right|so|then|hm+|great|fine|fair|yes|yeah|and|but|oh|well|nah|no|now)[,.:!]+ |(?:so|and|but) )+"
 )
-_ALTERNATIVES = re.compile(
-    rf"(?i)(?<![\w.+/'-])(?P<first>{_SHORT_NAME}),? (?:or|vs\.?|versus) (?:an? |the |just |maybe |to )*(?P<second>{_SHORT_NAME})"
+_ALTERNATIVES = any_case(
+    rf"(?<![\w.+/'-])(?P<first>{_SHORT_NAME}),? (?:or|vs\.?|versus) (?:an? |the |just |maybe |to )*(?P<second>{_SHORT_NAME})"
 )
 
 
@@ -303,8 +302,8 @@ def find_alternatives(sentences: Sequence[Sentence]) -> Iterator[Alternatives]:
 @cache  # compiled with the first message, not when the package is imported
 def _patterns(by_agent: bool) -> tuple[re.Pattern[str], ...]:
     if by_agent:
-        return tuple(re.compile(pattern, re.IGNORECASE) for pattern in _ANNOUNCED)
-    return (*_patterns(by_agent=True), *(re.compile(pattern, re.IGNORECASE) for pattern in _BY_USER))
+        return tuple(any_case(pattern) for pattern in _ANNOUNCED)
+    return (*_patterns(by_agent=True), *(any_case(pattern) for pattern in _BY_USER))
 
 
 def _announcement(text: str, *, by_agent: bool) -> re.Match[str] | None:
@@ -317,8 +316,8 @@ def _announcement(text: str, *, by_agent: bool) -> re.Match[str] | None:
     return None
 
 
-_MAY_DECIDE = re.compile(
-    r"(?i)\b(?:let|lets|let['’]s|go|going|went|gone|decid\w*|settl\w*|decision|agreed?|resolved|final\w*|cho\w+|pick\w*|opt\w*|selected|preferred|favou?rite|verdict|winner|wins|way|approach|plan|answer|i|we|i['’]\w+|we['’]\w+|it is|it['’]s|it will|it shall|it['’]ll"
+_MAY_DECIDE = any_case(
+    r"\b(?:let|lets|let['’]s|go|going|went|gone|decid\w*|settl\w*|decision|agreed?|resolved|final\w*|cho\w+|pick\w*|opt\w*|selected|preferred|favou?rite|verdict|winner|wins|way|approach|plan|answer|i|we|i['’]\w+|we['’]\w+|it is|it['’]s|it will|it shall|it['’]ll"
     r"|instead|after all|option|switch\w*|revert\w*|mov\w+|chang\w+|migrat\w+|convert|fall\w*|dropp?\w*|replac\w+|swapp?\w*|trad\w+|ditch\w*|exchang\w+|adopt\w*|standardi[sz]\w+|rather than|then|better|make it|scrap|kill|dump|lose|wir|entscheidung|vot\w+|signed off|approved|committed|will|is going to|are going to|shall|goes to|made up)\b"
 )
 """Words of which one is in each row of the tables: most sentences of an explanation have none."""

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.prose import Sentence, word_stems
 from hudkit.ingest.extraction.values import with_value
 
@@ -53,69 +54,69 @@ class Answer(msgspec.Struct, frozen=True):
     """Sentences at the beginning of the message that are the answer."""
 
 
-_ASKS_LEAVE = re.compile(
-    r"(?i)^(?:(?:so|ok(?:ay)?|and|also|or|then|alternatively)[,:]? )?(?:(?:shall|should|may|can|could|might) (?:i|we) (?:also |now |just |then )?|(?:do|would) you (?:want|like|prefer) (?:me|us) to (?:also |now |just |then )?|want me to |(?:is it|would it be) (?:ok(?:ay)?|fine|all right) (?:for you )?(?:if (?:i|we)|to) |ok(?:ay)? (?:if i|to) )(?P<what>.+?)\?*$"
+_ASKS_LEAVE = any_case(
+    r"^(?:(?:so|ok(?:ay)?|and|also|or|then|alternatively)[,:]? )?(?:(?:shall|should|may|can|could|might) (?:i|we) (?:also |now |just |then )?|(?:do|would) you (?:want|like|prefer) (?:me|us) to (?:also |now |just |then )?|want me to |(?:is it|would it be) (?:ok(?:ay)?|fine|all right) (?:for you )?(?:if (?:i|we)|to) |ok(?:ay)? (?:if i|to) )(?P<what>.+?)\?*$"
 )
-_ASKS_WHETHER = re.compile(
-    r"(?i)^(?:and |so |then )?should (?P<what>(?:the|our|all|every|each|new|old|users?|it)\b[\w' -]*?) (?P<verb>be|have|get|show|use|return|accept|go|stay|contain|include|support|keep|run|start|end|send|open|appear|work)\b(?P<rest>[^?]*)\?$"
+_ASKS_WHETHER = any_case(
+    r"^(?:and |so |then )?should (?P<what>(?:the|our|all|every|each|new|old|users?|it)\b[\w' -]*?) (?P<verb>be|have|get|show|use|return|accept|go|stay|contain|include|support|keep|run|start|end|send|open|appear|work)\b(?P<rest>[^?]*)\?$"
 )
-_PROPOSES = re.compile(
-    r"(?i)^(?:(?:so|ok(?:ay)?|and|also|then|here|instead|alternatively|in that case|personally)[,:]? )?(?:(?:i|we)(?:'d| would|'ll)? (?:suggest|propose|recommend|advise)(?: that)?(?: (?:we|you|i|to))?|my (?:suggestion|proposal|recommendation) (?:is|would be)(?: that we| to)?:?|(?:how|what) about|(?:i|we) (?:could|can|might|would)|let's say|(?:i think |i believe |imo,? |in my view,? |personally,? )?(?:i'd|i would) (?:go with|use|choose|opt for|pick|lean towards?|vote for|start with)|(?:i think|i believe|imo,?|in my view,?) (?:we|you|i) (?:should|could|ought to|can)|let me (?:propose|suggest)(?: the following)?:?|it(?:'d| would) (?:also )?be (?:a lot |much )?(?:cleaner|better|simpler|nicer|safer|easier|best|good|faster|worth \\w+ing|worthwhile) (?:to|if (?:we|i))) (?P<what>.+?)[.?!]*$"
+_PROPOSES = any_case(
+    r"^(?:(?:so|ok(?:ay)?|and|also|then|here|instead|alternatively|in that case|personally)[,:]? )?(?:(?:i|we)(?:'d| would|'ll)? (?:suggest|propose|recommend|advise)(?: that)?(?: (?:we|you|i|to))?|my (?:suggestion|proposal|recommendation) (?:is|would be)(?: that we| to)?:?|(?:how|what) about|(?:i|we) (?:could|can|might|would)|let's say|(?:i think |i believe |imo,? |in my view,? |personally,? )?(?:i'd|i would) (?:go with|use|choose|opt for|pick|lean towards?|vote for|start with)|(?:i think|i believe|imo,?|in my view,?) (?:we|you|i) (?:should|could|ought to|can)|let me (?:propose|suggest)(?: the following)?:?|it(?:'d| would) (?:also )?be (?:a lot |much )?(?:cleaner|better|simpler|nicer|safer|easier|best|good|faster|worth \\w+ing|worthwhile) (?:to|if (?:we|i))) (?P<what>.+?)[.?!]*$"
 )
-_OPTIONS = re.compile(r"(?i)\b(?:option |variant |plan )(?P<name>[a-d1-4])\b[:,)]? (?P<what>[^,;.]+)")
-_LETTERED = re.compile(r"(?i)^\(?(?P<name>[a-d1-4])[).:] (?P<what>.+)$")
-_OR = re.compile(r"(?i),? or (?:rather |maybe |just |with |in |to |as )?")
-_NAME = re.compile(r"(?i)(?:an? |the )?[\w.+/'-]+(?: [\w.+/'-]+){0,3}")
+_OPTIONS = any_case(r"\b(?:option |variant |plan )(?P<name>[a-d1-4])\b[:,)]? (?P<what>[^,;.]+)")
+_LETTERED = any_case(r"^\(?(?P<name>[a-d1-4])[).:] (?P<what>.+)$")
+_OR = any_case(r",? or (?:rather |maybe |just |with |in |to |as )?")
+_NAME = any_case(r"(?:an? |the )?[\w.+/'-]+(?: [\w.+/'-]+){0,3}")
 _RUN = re.compile(r"[\w.+/'-]*")
-_EITHER_OR = re.compile(
-    r"(?i)^either (?:we |i )?(?P<lead>(?:\w+ ){0,3}?)(?P<first>(?:(?:on|in|with|by|as|at|to) )?(?:the |an? )?[\w.+-]+) or (?P<second>(?:(?:on|in|with|by|as|at|to) )?(?:the |an? )?[\w.+-]+)[.?!]*$"
+_EITHER_OR = any_case(
+    r"^either (?:we |i )?(?P<lead>(?:\w+ ){0,3}?)(?P<first>(?:(?:on|in|with|by|as|at|to) )?(?:the |an? )?[\w.+-]+) or (?P<second>(?:(?:on|in|with|by|as|at|to) )?(?:the |an? )?[\w.+-]+)[.?!]*$"
 )
-_TWO = re.compile(
-    r"(?i)^(?:.{0,40}\b)?(?:two|three|several|some|possible|the) (?:options|ways|choices|possibilities|alternatives|approaches): (?P<list>.+?)\.?$"
+_TWO = any_case(
+    r"^(?:.{0,40}\b)?(?:two|three|several|some|possible|the) (?:options|ways|choices|possibilities|alternatives|approaches): (?P<list>.+?)\.?$"
 )
-_MOMENTARY = re.compile(
-    r"(?i)^(?:run|begin|look|check|show|continue|proceed|start|open|read|explain|try|commit|push|go (?:on|ahead)|help|take a|give|tell|see|have a|provide|elaborate|clarify|know|ask|assist|walk|dive|be of|know|summari[sz]e|list|expand|share|review|stop|wait)\b"
+_MOMENTARY = any_case(
+    r"^(?:run|begin|look|check|show|continue|proceed|start|open|read|explain|try|commit|push|go (?:on|ahead)|help|take a|give|tell|see|have a|provide|elaborate|clarify|know|ask|assist|walk|dive|be of|know|summari[sz]e|list|expand|share|review|stop|wait)\b"
 )
 """What is done at once and then over: that it was agreed to is no decision."""
 
-_ASKS_CHOICE = re.compile(
-    r"(?i)^(?!.*\b(?:first|next|else|start with|begin with|help|mean|happen|change)\b).*\b(?:should|shall|do you want|would you like|do you prefer|to use)\b"
+_ASKS_CHOICE = any_case(
+    r"^(?!.*\b(?:first|next|else|start with|begin with|help|mean|happen|change)\b).*\b(?:should|shall|do you want|would you like|do you prefer|to use)\b"
 )
 """A question of which the answer says how something is to be."""
-_CHAT = re.compile(
-    r"(?i)\b(?:any|another|specific|further|more|questions?|explore|discuss|practice|proceed|continue|help|anything|something|details?|else|next|start with|conduct|examples?|dive|elaborate)\b"
+_CHAT = any_case(
+    r"\b(?:any|another|specific|further|more|questions?|explore|discuss|practice|proceed|continue|help|anything|something|details?|else|next|start with|conduct|examples?|dive|elaborate)\b"
 )
 """Words of an offer to go on talking."""
-_PRONOUN_END = re.compile(
-    r"(?i)\b(?:it|that|this|them|one|some|those|these|so)(?: (?:now|too|as well|for you|next|first))?$"
+_PRONOUN_END = any_case(
+    r"\b(?:it|that|this|them|one|some|those|these|so)(?: (?:now|too|as well|for you|next|first))?$"
 )
 
-_YES = re.compile(
-    r"(?i)^(?:(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|fine|great|perfect|good|right|exactly|deal|absolutely|definitely|certainly|of course|please|nice|cool|sounds (?:good|fine|great|right|reasonable|ok(?:ay)?|perfect)(?: to me)?|i like (?:it|that)|good idea|great idea|makes sense|go ahead|go for it|(?:yes,? )?(?:please )?do (?:that|it|so)|let's do (?:that|it|so)|please do|by all means|fine by me|works for me|i agree|\+1|lgtm|why not|ja|gerne|do that please|that works|approved|good call|good point|good thinking|ok(?:ay)? (?:for|by|with) me|fine with me|(?:then |ok(?:ay)?,? |so )*do (?:it|that)(?: that way| like that| so)?|then do (?:it|that)(?: that way)?|let's|sold|done|fair enough|sounds like a plan|no objections?|sure thing|i'm in|convinced|wfm|love it|you're right|go)(?: please| then| thanks?| thank you)?[,.!]* ?)+(?:$|(?=(?:and|but only|with)\b))"
+_YES = any_case(
+    r"^(?:(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|fine|great|perfect|good|right|exactly|deal|absolutely|definitely|certainly|of course|please|nice|cool|sounds (?:good|fine|great|right|reasonable|ok(?:ay)?|perfect)(?: to me)?|i like (?:it|that)|good idea|great idea|makes sense|go ahead|go for it|(?:yes,? )?(?:please )?do (?:that|it|so)|let's do (?:that|it|so)|please do|by all means|fine by me|works for me|i agree|\+1|lgtm|why not|ja|gerne|do that please|that works|approved|good call|good point|good thinking|ok(?:ay)? (?:for|by|with) me|fine with me|(?:then |ok(?:ay)?,? |so )*do (?:it|that)(?: that way| like that| so)?|then do (?:it|that)(?: that way)?|let's|sold|done|fair enough|sounds like a plan|no objections?|sure thing|i'm in|convinced|wfm|love it|you're right|go)(?: please| then| thanks?| thank you)?[,.!]* ?)+(?:$|(?=(?:and|but only|with)\b))"
 )
-_YES_WITH_OTHER = re.compile(
-    r"(?i)^(?:yes|yeah|fine|ok(?:ay)?|sure|agreed|good|deal|great)[,.]? (?:but |with |only |just |make (?:it|that) |rather )+(?P<value>.{1,30})$"
+_YES_WITH_OTHER = any_case(
+    r"^(?:yes|yeah|fine|ok(?:ay)?|sure|agreed|good|deal|great)[,.]? (?:but |with |only |just |make (?:it|that) |rather )+(?P<value>.{1,30})$"
 )
-_YES_BUT = re.compile(
-    r"(?i)^(?:yes|yep|yeah|sure|ok(?:ay)?|agreed|please do|go ahead)[,.:] (?P<how>(?!(?:i|we|you|it|that|this|what|how|why|can|could)\b)(?:\S+ ?){1,6})$"
+_YES_BUT = any_case(
+    r"^(?:yes|yep|yeah|sure|ok(?:ay)?|agreed|please do|go ahead)[,.:] (?P<how>(?!(?:i|we|you|it|that|this|what|how|why|can|could)\b)(?:\S+ ?){1,6})$"
 )
-_PRAISE = re.compile(r"(?i)(?:(?:great|good|nice|cool|perfect|right|fine|exactly|ok(?:ay)?|thanks?)[,.! ]*)+")
-_YES_AND = re.compile(
-    r"(?i)^(?:yes|yep|yeah|sure|ok(?:ay)?|agreed|good idea|please do|go ahead|do that)(?: please)?[,.!:]? (?!but\b|if\b|or\b|though\b)(?:and|please|with|also)\b"
+_PRAISE = any_case(r"(?:(?:great|good|nice|cool|perfect|right|fine|exactly|ok(?:ay)?|thanks?)[,.! ]*)+")
+_YES_AND = any_case(
+    r"^(?:yes|yep|yeah|sure|ok(?:ay)?|agreed|good idea|please do|go ahead|do that)(?: please)?[,.!:]? (?!but\b|if\b|or\b|though\b)(?:and|please|with|also)\b"
 )
-_NO = re.compile(
-    r"(?i)^(?:no|nope|nah|not|rather not|better not|don't|do not|please don't|never|leave (?:it|that)|keep (?:it|that)|skip (?:it|that)|nein|lieber nicht)\b"
+_NO = any_case(
+    r"^(?:no|nope|nah|not|rather not|better not|don't|do not|please don't|never|leave (?:it|that)|keep (?:it|that)|skip (?:it|that)|nein|lieber nicht)\b"
 )
-_MAKE_IT = re.compile(
-    r"(?i)^(?:(?:yes|ok(?:ay)?|sure|fine|good|no|nah|but|rather|better)[,.]? )*(?:(?:make|let's make|use|take) (?:it|that)|rather|better|only|just)? ?(?P<value>[^,.;]{1,30}?)(?: (?:please|then|instead))?$"
+_MAKE_IT = any_case(
+    r"^(?:(?:yes|ok(?:ay)?|sure|fine|good|no|nah|but|rather|better)[,.]? )*(?:(?:make|let's make|use|take) (?:it|that)|rather|better|only|just)? ?(?P<value>[^,.;]{1,30}?)(?: (?:please|then|instead))?$"
 )
-_IS_ENOUGH = re.compile(r"(?i)\b(?:is|are) (?:fine|enough|ok(?:ay)?|plenty|sufficient)$")
+_IS_ENOUGH = any_case(r"\b(?:is|are) (?:fine|enough|ok(?:ay)?|plenty|sufficient)$")
 """Said of what is there: nothing of the proposal is wanted."""
-_PICK = re.compile(
-    r"(?i)^(?:(?:ok(?:ay)?|then|hm+|well|so|i'd say|i think|let's (?:go with|take|use|do)|go with|take|use|please|i(?:'d)? prefer|rather|definitely|the|option|variant|plan)[,:]? )*(?P<pick>.+?)(?:,? (?:please|then|it is|instead|thanks?|i (?:think|guess)|for now))*$"
+_PICK = any_case(
+    r"^(?:(?:ok(?:ay)?|then|hm+|well|so|i'd say|i think|let's (?:go with|take|use|do)|go with|take|use|please|i(?:'d)? prefer|rather|definitely|the|option|variant|plan)[,:]? )*(?P<pick>.+?)(?:,? (?:please|then|it is|instead|thanks?|i (?:think|guess)|for now))*$"
 )
-_NO_ANSWER = re.compile(
-    r"(?i)^(?:hm+|why|what|how|which|who|when|where|whatever|you (?:decide|choose|pick)|up to you|don't (?:know|care)|dunno|not sure|no idea|both|neither|none|either|maybe|later|let me|i(?:'ll| will| don't| need| have| am|'m)|wait|stop|thanks?|can you|could you|sorry|never ?mind|good question|it depends|depends)\b"
+_NO_ANSWER = any_case(
+    r"^(?:hm+|why|what|how|which|who|when|where|whatever|you (?:decide|choose|pick)|up to you|don't (?:know|care)|dunno|not sure|no idea|both|neither|none|either|maybe|later|let me|i(?:'ll| will| don't| need| have| am|'m)|wait|stop|thanks?|can you|could you|sorry|never ?mind|good question|it depends|depends)\b"
 )
 
 

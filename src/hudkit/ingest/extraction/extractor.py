@@ -18,6 +18,7 @@ from functools import cached_property
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.clause_grammar import read_sentence
 from hudkit.ingest.extraction.conflicts import (
     SECTIONS,
@@ -870,31 +871,31 @@ class _Extraction:
 _MAX_FRAGMENT = 4
 """Words of a sentence without a verb that gives another choice."""
 
-_TURNS_WEAKLY = re.compile(
-    r"(?i)\b(?:actually|instead|rather|back to|from (?:now|here)(?: on)?|in (?:the )?future|again|any ?more|no longer|better|best|switch\w*|mov\w+|changed?|now|please|convinced|turned out|after all|put it|would be|let's|make it|use|hates?|too|only|just|will do|as of)\b"
+_TURNS_WEAKLY = any_case(
+    r"\b(?:actually|instead|rather|back to|from (?:now|here)(?: on)?|in (?:the )?future|again|any ?more|no longer|better|best|switch\w*|mov\w+|changed?|now|please|convinced|turned out|after all|put it|would be|let's|make it|use|hates?|too|only|just|will do|as of)\b"
 )
 """Words by which a choice takes the place of another one of its kind."""
 
-_TAKES_PLACE = re.compile(
-    r"(?i)^(?:(?:so|then|and|but|therefore|now|instead|please|rather|better|ok(?:ay)?)[,.:]? )*(?P<new>(?:(?:let['’]?s|we(?:['’](?:ll|re)| will| are| should| can| have to| need to|['’]ll have to)?|i(?:['’](?:ll|m|d)| will| am)?) (?:rent|buy|build|meet|write|go(?:ing)? (?:with|for|back to|to)|use|using|take|do|try|stick (?:with|to)|keep|switch(?:ing)? to|move|put|make|have to|rather|\w+ing)\b.+|(?:use|take|put|make|switch|go|call|name|keep|write|send|move|pick|do|book|choose|back to) .+|[\w+#.'’/-]+(?: [\w+#.'’/-]+){0,3}(?: instead| then| is (?:enough|fine|better)| are (?:enough|fine|better)| will do)))$"
+_TAKES_PLACE = any_case(
+    r"^(?:(?:so|then|and|but|therefore|now|instead|please|rather|better|ok(?:ay)?)[,.:]? )*(?P<new>(?:(?:let['’]?s|we(?:['’](?:ll|re)| will| are| should| can| have to| need to|['’]ll have to)?|i(?:['’](?:ll|m|d)| will| am)?) (?:rent|buy|build|meet|write|go(?:ing)? (?:with|for|back to|to)|use|using|take|do|try|stick (?:with|to)|keep|switch(?:ing)? to|move|put|make|have to|rather|\w+ing)\b.+|(?:use|take|put|make|switch|go|call|name|keep|write|send|move|pick|do|book|choose|back to) .+|[\w+#.'’/-]+(?: [\w+#.'’/-]+){0,3}(?: instead| then| is (?:enough|fine|better)| are (?:enough|fine|better)| will do)))$"
 )
 """What is put in the place of something else: an order, or a choice."""
 
-_BARE_CHOICE = re.compile(
-    r"(?i)^(?!(?:i|we|you|it|he|she|they|that|this|there|what|why|how|when|thanks?|sorry|please|can|could|yes|no|and|but|which|because|since|who|ok|okay|done|fixed)\b)(?!.*\b(?:is|are|was|were|has|had|have|does|did|do|should|must|will|would|can|\w+ed)\b)(?P<new>[\w+#.'’/-]+(?: [\w+#.'’/-]+){0,2})$"
+_BARE_CHOICE = any_case(
+    r"^(?!(?:i|we|you|it|he|she|they|that|this|there|what|why|how|when|thanks?|sorry|please|can|could|yes|no|and|but|which|because|since|who|ok|okay|done|fixed)\b)(?!.*\b(?:is|are|was|were|has|had|have|does|did|do|should|must|will|would|can|\w+ed)\b)(?P<new>[\w+#.'’/-]+(?: [\w+#.'’/-]+){0,2})$"
 )
 """A sentence that is a name only."""
 
 _MAX_NAME = 3
 """Words of a name that takes the place of another within a statement."""
 
-_INSTEAD_OF_IT = re.compile(
-    r"(?i)^(?:so |then |and )*(?:let['’]?s (?:say|use|take|make it|go with|do)|(?:let['’]?s )?(?:name|call) it|use|take|make it|rather|better|we(?:['’]ll| will)? (?:use|take|go with)|it['’]s|(?=we \w+ (?:it|them|that) )|(?=\w+ .+ instead$)) ?(?P<new>[^,;]+?)(?: instead)?$"
+_INSTEAD_OF_IT = any_case(
+    r"^(?:so |then |and )*(?:let['’]?s (?:say|use|take|make it|go with|do)|(?:let['’]?s )?(?:name|call) it|use|take|make it|rather|better|we(?:['’]ll| will)? (?:use|take|go with)|it['’]s|(?=we \w+ (?:it|them|that) )|(?=\w+ .+ instead$)) ?(?P<new>[^,;]+?)(?: instead)?$"
 )
 """What is said in place of what somebody spoke against."""
 
-_ECHO = re.compile(
-    r"(?i)^(?:ah,? |oh,? |ok(?:ay)?,? |yes,? |right,? )*(?:got it|i see|i get it|(?:that|this|it) (?:now )?makes sense|makes sense|now i understand|understood)(?: now)?\W*(?:$|so\b)"
+_ECHO = any_case(
+    r"^(?:ah,? |oh,? |ok(?:ay)?,? |yes,? |right,? )*(?:got it|i see|i get it|(?:that|this|it) (?:now )?makes sense|makes sense|now i understand|understood)(?: now)?\W*(?:$|so\b)"
 )
 """How somebody begins who says again what he was told."""
 
@@ -907,18 +908,18 @@ _MIN_SAID_AGAIN = 4
 _MAX_TURN = 10
 """Words of a sentence that turns back what was said: a longer one says something of its own."""
 
-_BARE_VALUE = re.compile(
-    r"(?i)^(?:(?:no|sorry|actually|correction|wait|hm+|oh|well|rather|but|and|so|ok(?:ay)?)[,.:]* )*(?:(?:let's |let us |please )?(?:make|say|call) (?:it|that)|(?:it|that)(?:'s| is| was| lasts| takes| has| lives| runs| \w+s)?|let's say|rather|only|better)?(?: to| at| only| just)? ?(?:\d\S*|one|two|three|four|five|six|seven|eight|ten|twelve|twenty|thirty|fifty|a hundred)(?: [\w%]+){0,2}(?:,? (?:please|instead|then|now))?$"
+_BARE_VALUE = any_case(
+    r"^(?:(?:no|sorry|actually|correction|wait|hm+|oh|well|rather|but|and|so|ok(?:ay)?)[,.:]* )*(?:(?:let's |let us |please )?(?:make|say|call) (?:it|that)|(?:it|that)(?:'s| is| was| lasts| takes| has| lives| runs| \w+s)?|let's say|rather|only|better)?(?: to| at| only| just)? ?(?:\d\S*|one|two|three|four|five|six|seven|eight|ten|twelve|twenty|thirty|fifty|a hundred)(?: [\w%]+){0,2}(?:,? (?:please|instead|then|now))?$"
 )
-_NOT_BUT = re.compile(
-    r"(?i)^(?:(?:no|sorry|actually|hm+|please)[,.:]* )*(?:not|no more) (?P<old>[\w -]{2,40}?)(?: any ?more| any longer)?, (?:but |rather |use |take )?(?P<new>[^,;.?]{2,60}?)(?:,? (?:please|instead))?$"
+_NOT_BUT = any_case(
+    r"^(?:(?:no|sorry|actually|hm+|please)[,.:]* )*(?:not|no more) (?P<old>[\w -]{2,40}?)(?: any ?more| any longer)?, (?:but |rather |use |take )?(?P<new>[^,;.?]{2,60}?)(?:,? (?:please|instead))?$"
 )
-_THEN = re.compile(
-    r"(?i)^(?:ok(?:ay)?,? |hm+,? |well,? )*then,? (?!i\b|we\b|you\b).*\b(?:it is|instead)$|^(?:please )?(?:use|take) [^,;]{2,40} instead$"
+_THEN = any_case(
+    r"^(?:ok(?:ay)?,? |hm+,? |well,? )*then,? (?!i\b|we\b|you\b).*\b(?:it is|instead)$|^(?:please )?(?:use|take) [^,;]{2,40} instead$"
 )
 """A choice that follows from an objection: what was said before may be over."""
-_TURNS_BACK = re.compile(
-    r"(?i)^(?:hm+,? |no,? |sorry,? |oh,? |ok(?:ay)?,? |actually,? )*(?:scratch that|forget (?:it|that)|on second thoughts?|(?:i|we)(?:'ve| have)? changed (?:my|our) minds?|on reflection|no wait|wait,? no|i take that back)[,:;.–-]+ (?:so |rather |let's |use |take )?(?P<new>.+)$"
+_TURNS_BACK = any_case(
+    r"^(?:hm+,? |no,? |sorry,? |oh,? |ok(?:ay)?,? |actually,? )*(?:scratch that|forget (?:it|that)|on second thoughts?|(?:i|we)(?:'ve| have)? changed (?:my|our) minds?|on reflection|no wait|wait,? no|i take that back)[,:;.–-]+ (?:so |rather |let's |use |take )?(?P<new>.+)$"
 )
 
 
@@ -935,8 +936,8 @@ def _replacing(decision: AnnouncedDecision, summary: str, old: str) -> Announced
     return msgspec.structs.replace(decision, replaces=(*decision.replaces, old), form="reversal")
 
 
-_OWN_REVERSAL = re.compile(
-    r"(?i)\b(?:turn(?:ed|s) out|i(?:'ve| have)? (?:switched|dropped|replaced|reverted|removed|abandoned)|instead of|overkill|does(?:n't| not) work|won't work)\b"
+_OWN_REVERSAL = any_case(
+    r"\b(?:turn(?:ed|s) out|i(?:'ve| have)? (?:switched|dropped|replaced|reverted|removed|abandoned)|instead of|overkill|does(?:n't| not) work|won't work)\b"
 )
 """How an agent says that what was decided is over."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.prose import Sentence
 
 _READ_AGAIN = 256
@@ -17,7 +18,7 @@ _READ_AGAIN = 256
 
 
 def _any_of(*parts: str) -> re.Pattern[str]:
-    return re.compile("|".join(parts), re.IGNORECASE)
+    return any_case("|".join(parts))
 
 
 _ASKS = _any_of(
@@ -53,19 +54,19 @@ _REPORTS = _any_of(
 _SELF = _any_of(r"\byou (?:said|told|asked|mentioned|want(?:ed)?)\b")
 
 
-_ASKS_BACK = re.compile(
-    r"(?i),? (?:isn|aren|doesn|don|can|wasn|weren|didn|hasn|haven|couldn)['’]t (?:it|you|they|we|he|she|i|that|there)\W*$|,? (?:is|was|are) (?:that|this|it|they) (?:right|correct|true|so|ok(?:ay)?|normal|intended|expected|possible|allowed|still true|legal|a bug)\W*$|, (?:is|are|does|do|was|were|did|has|have) (?:it|they|we|he|she|you|that|there)\W*$"
+_ASKS_BACK = any_case(
+    r",? (?:isn|aren|doesn|don|can|wasn|weren|didn|hasn|haven|couldn)['’]t (?:it|you|they|we|he|she|i|that|there)\W*$|,? (?:is|was|are) (?:that|this|it|they) (?:right|correct|true|so|ok(?:ay)?|normal|intended|expected|possible|allowed|still true|legal|a bug)\W*$|, (?:is|are|does|do|was|were|did|has|have) (?:it|they|we|he|she|you|that|there)\W*$"
 )
 """The end of a statement that asks whether it is so: ", isn't it", ", is that right"."""
 
 
-_ASKS_FOR_REASONS = re.compile(
-    r"(?i)^(?:(?:please|can you|could you|also|and|now|so) )*(?:(?:explain|describe|discuss|clarify)(?: to me)?|tell me) (?:why|how|what)\b(?!.*\b(?:always|never (?!divide)|every|each|whenever|before|when) you\b)(?!.*\b(?:always|every time|each time|whenever|from now on)\b)"
+_ASKS_FOR_REASONS = any_case(
+    r"^(?:(?:please|can you|could you|also|and|now|so) )*(?:(?:explain|describe|discuss|clarify)(?: to me)?|tell me) (?:why|how|what)\b(?!.*\b(?:always|never (?!divide)|every|each|whenever|before|when) you\b)(?!.*\b(?:always|every time|each time|whenever|from now on)\b)"
 )
 """A question in the form of an order: "explain why one should never divide by zero"."""
 
-_ENDS_IN_QUESTION = re.compile(
-    r"(?i)^(?!(?:please |and |so |but |also )*(?:never|always|don['’]?t|do not|no|only|use|keep|stop|avoid)\b).*(?:, |\b(?:so|and|but) )(?:what(?:['’]s| is| are| do| does| did| went| gives)\b|where(?:['’]s| is| are| did| do| does| can)\b|why(?:['’]s| is| are| did| do| does| not)?\b|how (?:do|does|did|can|come|is|are|much|many|long)\b|who(?:['’]s| is| cares| did| does)\b|which (?:one|is|of)\b|any (?:idea|clue|reason)\b)[^,]*$"
+_ENDS_IN_QUESTION = any_case(
+    r"^(?!(?:please |and |so |but |also )*(?:never|always|don['’]?t|do not|no|only|use|keep|stop|avoid)\b).*(?:, |\b(?:so|and|but) )(?:what(?:['’]s| is| are| do| does| did| went| gives)\b|where(?:['’]s| is| are| did| do| does| can)\b|why(?:['’]s| is| are| did| do| does| not)?\b|how (?:do|does|did|can|come|is|are|much|many|long)\b|who(?:['’]s| is| cares| did| does)\b|which (?:one|is|of)\b|any (?:idea|clue|reason)\b)[^,]*$"
 )
 """What is told for the sake of a question at its end: "it passes here but never there, what's different"."""
 
@@ -94,8 +95,8 @@ def is_wish(text: str) -> bool:
     return bool(_WOULD.search(text))
 
 
-_OF_OTHERS = re.compile(
-    r"(?i)^(?:(?:and|but|so|oh|well),? )*(?:(?:my|his|her|their|our|an?|some|another|one of my) (?:(?:old|former|new|best|good|other) )?(?:friend|brother|sister|neighbou?r|cousin|uncle|aunt|ex|competitor|rival)s?(?:['’]s? [\w-]+)?|(?:my|his|her) [\w-]+['’]s? (?:company|firm|team|office|school|employer|club|practice|boss)|(?:the|our) competitors?|other (?:companies|teams|people|schools|shops))"
+_OF_OTHERS = any_case(
+    r"^(?:(?:and|but|so|oh|well),? )*(?:(?:my|his|her|their|our|an?|some|another|one of my) (?:(?:old|former|new|best|good|other) )?(?:friend|brother|sister|neighbou?r|cousin|uncle|aunt|ex|competitor|rival)s?(?:['’]s? [\w-]+)?|(?:my|his|her) [\w-]+['’]s? (?:company|firm|team|office|school|employer|club|practice|boss)|(?:the|our) competitors?|other (?:companies|teams|people|schools|shops))"
     r" (?!(?:has |have )?(?:convinced|talked|persuaded|warned|insists?|begged|asked|needs?|hates?|wants?|objects?|objected|complain)\w*\b)"
 )
 """How somebody begins who tells of others: what they dropped is not over here."""
@@ -106,7 +107,7 @@ def is_of_others(text: str) -> bool:
     return _OF_OTHERS.match(text) is not None
 
 
-_WRITES_ALWAYS = re.compile(r"(?i)^(?:every|each) (?:[\w-]+ ){1,3}(?:writes|reads) ")
+_WRITES_ALWAYS = any_case(r"^(?:every|each) (?:[\w-]+ ){1,3}(?:writes|reads) ")
 """What each thing of a kind does is no report."""
 
 
@@ -147,8 +148,8 @@ def is_told(text: str) -> bool:
     return bool(_TELLS.search(text))
 
 
-_WONDERS = re.compile(
-    r"(?i)^(?:(?:so|but|and|hm+),? )*(?:(?:is|was|are|were|isn['’]t|wasn['’]t) (?:it|that|this|there)\b|is (?:a|an|the) \w+|does (?:it|that|this) (?:really |even )?(?:help|work|matter|count|hold|apply|happen|make sense|exist)\b|(?:so )?why(?=\W*$| is (?:that|this)\b| not\b| though\b)|really\b|right\b|true\b|normal\b|worth it\b|(?:funny|strange|odd|weird|nice|crazy|mad|sad|outrageous)\b)(?: [\w'’]+){0,3},?(?: [\w'’]+){0,2}\W*$"
+_WONDERS = any_case(
+    r"^(?:(?:so|but|and|hm+),? )*(?:(?:is|was|are|were|isn['’]t|wasn['’]t) (?:it|that|this|there)\b|is (?:a|an|the) \w+|does (?:it|that|this) (?:really |even )?(?:help|work|matter|count|hold|apply|happen|make sense|exist)\b|(?:so )?why(?=\W*$| is (?:that|this)\b| not\b| though\b)|really\b|right\b|true\b|normal\b|worth it\b|(?:funny|strange|odd|weird|nice|crazy|mad|sad|outrageous)\b)(?: [\w'’]+){0,3},?(?: [\w'’]+){0,2}\W*$"
 )
 """A short question about what was just told: "Is that normal?"."""
 

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.clauses import form_of
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
 from hudkit.ingest.extraction.prose import Sentence
@@ -52,45 +53,43 @@ Span = tuple[int, int]
 # The rows are strings, and compiled when a clause first needs them (`_RowTable`): a program that only imports this
 # package does not pay for it.
 
-_POLITE_ORDER = re.compile(
-    r"(?i)^(?:(?:and|but|so|also|oh|ok(?:ay)?|btw|by the way),? )*(?:could|can|would|will|may i ask|might i ask)(?: you| i ask you)(?: please| kindly| also| maybe| just| perhaps)*"
+_POLITE_ORDER = any_case(
+    r"^(?:(?:and|but|so|also|oh|ok(?:ay)?|btw|by the way),? )*(?:could|can|would|will|may i ask|might i ask)(?: you| i ask you)(?: please| kindly| also| maybe| just| perhaps)*"
     r"(?: make sure| ensure| be sure)?(?= (?:to )?(?:not|never|always|only|from now on|avoid|refrain|stop|keep [^?]*(?:under|as is|out of|free of)|leave [^?]*(?:alone|as is|untouched))\b)(?: please| kindly)? (?:to )?"
 )
 """How a rule reads that is put as a question."""
 
-_STRONG_HEADING = re.compile(
-    r"(?i)\b(?:rules|constraints|conventions|guidelines|musts|must-haves?|no-gos?|non-negotiables?|don'?ts|house style|principles|boundaries|standards|what matters|(?:what|things?|all)(?: that)? (?:i|we) (?:really |only |just )?(?:insist on|expect|require|care about|demand)|restrictions|regeln|vorgaben)\b"
+_STRONG_HEADING = any_case(
+    r"\b(?:rules|constraints|conventions|guidelines|musts|must-haves?|no-gos?|non-negotiables?|don'?ts|house style|principles|boundaries|standards|what matters|(?:what|things?|all)(?: that)? (?:i|we) (?:really |only |just )?(?:insist on|expect|require|care about|demand)|restrictions|regeln|vorgaben)\b"
 )
 """Headings under which a bare name is a rule."""
-_WORK_RULES = re.compile(
-    r"(?i)\b(?:firewall|es-?lint|lint\w*|css|routing|business|iptables|validation|grammar|scoring|tax|discount|pricing|proxy|rewrite|access|sharing|alert\w*|build|makefile|ignore|apache|nginx|sieve|udev|production|game) rules\b|\brules of (?:the )?(?:game|thumb|chess)|\brules (?:are|were)\b"
+_WORK_RULES = any_case(
+    r"\b(?:firewall|es-?lint|lint\w*|css|routing|business|iptables|validation|grammar|scoring|tax|discount|pricing|proxy|rewrite|access|sharing|alert\w*|build|makefile|ignore|apache|nginx|sieve|udev|production|game) rules\b|\brules of (?:the )?(?:game|thumb|chess)|\brules (?:are|were)\b"
 )
 """Rules that are the work's matter."""
 
-_RULE_HEADING = re.compile(
-    r"(?i)\b(?:rules?|constraints?|requirements?|conventions?|guidelines?|policy|policies|non-negotiables?|restrictions?|musts|must-haves?|no-gos?|don'?ts|dos|wishes|principles|boundaries|expectations|house style|standards"
+_RULE_HEADING = any_case(
+    r"\b(?:rules?|constraints?|requirements?|conventions?|guidelines?|policy|policies|non-negotiables?|restrictions?|musts|must-haves?|no-gos?|don'?ts|dos|wishes|principles|boundaries|expectations|house style|standards"
     r"|regeln?|vorgaben?|requests?|how (?:we|i) work|(?:keep|bear) in mind|what matters|(?:what|things?|all)(?: that)? (?:i|we) (?:really |only |just )?(?:insist on|expect|require|care about|ask(?: for| of you)?|demand)|things? (?:that|which) (?:really )?(?:matters?|counts?|(?:is|are) important)|things? (?:to|you (?:must|should)) (?:know|respect|remember)"
     r"|(?:read|note|observe|respect|follow|mind|remember) (?:\w+ ){0,2}(?:following|these|this)\b|following (?:\w+ )?appl(?:y|ies)|for (?:the rest of )?(?:this|the) (?:project|repo|repository|session)|from now on"
     r"|for everything|valid for|the deal|ways? of working|working agreements?|as for style|style)\b"
 )
-_RULE_LIST_HEADING = re.compile(
-    r"(?i)^(?:\S+ ){0,6}(?:rules?|constraints?|requirements?|conventions?|guidelines?|restrictions?|musts|must-haves?|no-gos?|non-negotiables?|don'?ts|house style|policy|policies|working agreements?|principles|boundaries|limits|demands|wishes|standards|regeln?|vorgaben)\b"
+_RULE_LIST_HEADING = any_case(
+    r"^(?:\S+ ){0,6}(?:rules?|constraints?|requirements?|conventions?|guidelines?|restrictions?|musts|must-haves?|no-gos?|non-negotiables?|don'?ts|house style|policy|policies|working agreements?|principles|boundaries|limits|demands|wishes|standards|regeln?|vorgaben)\b"
 )
 _HEADING = re.compile(r"^([^:·]{2,160}):\s+(?=\S)")
-_TALK_HEADING = re.compile(
-    r"(?i)\b(?:rules?|things?|constraints?|requirements?|requests?|wish(?:es)?|note|remember|important|reminder|begin|before"
+_TALK_HEADING = any_case(
+    r"\b(?:rules?|things?|constraints?|requirements?|requests?|wish(?:es)?|note|remember|important|reminder|begin|before"
     r"|conventions?|policy|security|project|repo|session|regel|wichtig|style|musts|how (?:we|i) work|in mind|with regard|regarding|concerning|as (?:for|to)|next time|heads-?up|matters|official|btw|fyi|also|principles|guidelines|house)\b"
 )
-_DEMANDING = re.compile(
-    rf"(?i)\b{DEMAND}\b|\b(?:never|always|only|no|not|requires?|needs?|stays?|remains?|forbidden)\b"
-)
-_GENERIC_STATEMENT = re.compile(
-    rf"(?i)^(?!(?:i|you|it|he|she|they|this|that|there|which|what|who|because|since|as|so|some|many|most|few|sometimes|one of|otherwise|else)\b)(?:{RULE_WORD} ){{1,9}}?(?:is|are|gets?|goes|go|comes?|belongs?|stays?|stay|(?:has|have)(?! been)|lives?|starts?|ends?|uses?|needs?|requires?|matters?|wins|fails?|runs?|pass(?:es)?|follows?|takes? precedence)\b|^(?:every|each|any) [\w`·-]+(?: [\w`·-]+)? [a-z]+s\b"
+_DEMANDING = any_case(rf"\b{DEMAND}\b|\b(?:never|always|only|no|not|requires?|needs?|stays?|remains?|forbidden)\b")
+_GENERIC_STATEMENT = any_case(
+    rf"^(?!(?:i|you|it|he|she|they|this|that|there|which|what|who|because|since|as|so|some|many|most|few|sometimes|one of|otherwise|else)\b)(?:{RULE_WORD} ){{1,9}}?(?:is|are|gets?|goes|go|comes?|belongs?|stays?|stay|(?:has|have)(?! been)|lives?|starts?|ends?|uses?|needs?|requires?|matters?|wins|fails?|runs?|pass(?:es)?|follows?|takes? precedence)\b|^(?:every|each|any) [\w`·-]+(?: [\w`·-]+)? [a-z]+s\b"
 )
 """A statement in the present: under a heading for rules it is one."""
 
-_STORY = re.compile(
-    r"(?i)^(?!i (?:also |really |absolutely )?(?:do not|don't|never) (?:ever )?want|i want you|we (?:never|always|don't|do not|can't|can not|cannot|only) |we(?:'re| are) not (?:allowed|permitted|supposed) |(?:i|we) (?:hate|can't stand|cannot stand|refuse|insist|ban|forbid|prefer|require|support|target)\b)"
+_STORY = any_case(
+    r"^(?!i (?:also |really |absolutely )?(?:do not|don't|never) (?:ever )?want|i want you|we (?:never|always|don't|do not|can't|can not|cannot|only) |we(?:'re| are) not (?:allowed|permitted|supposed) |(?:i|we) (?:hate|can't stand|cannot stand|refuse|insist|ban|forbid|prefer|require|support|target)\b)"
     r"(?:i|we)(?:'ve|'d|'ll|'m|'re)? (?:never|always|do not|don't|did|didn't|have|had|was|were|am|are|can|can't|only|also"
     r"|just|really|still|will|should really|keep|kept|think|thought|know|see|wanted|tried|looked|talked|ran|got|saw)\b"
     r"|^(?:please |now |just |ok |okay |then )*(?:switch|migrate|convert|move)\b"
@@ -108,41 +107,41 @@ _STORY = re.compile(
 )
 """What is told of oneself, or of the past."""
 
-_FEATURE_HEADING = re.compile(
-    r"(?i)^(?:please |now |next(?: up)?:? )*(?:add|create|build|implement|make|feature(?: request)?|bug(?: report)?|task|show|export|extend|introduce|design|todo|story|user story|ticket|validation)\b"
+_FEATURE_HEADING = any_case(
+    r"^(?:please |now |next(?: up)?:? )*(?:add|create|build|implement|make|feature(?: request)?|bug(?: report)?|task|show|export|extend|introduce|design|todo|story|user story|ticket|validation)\b"
 )
 """A heading over what shall be built: what must be so there is one feature."""
-_OBSTACLE = re.compile(r"(?i)(?:(?:i'?m|i am|we'?re|we are|still) )*(?:blocked|stuck|held up)\b")
+_OBSTACLE = any_case(r"(?:(?:i'?m|i am|we'?re|we are|still) )*(?:blocked|stuck|held up)\b")
 """How somebody says what is in the way: "I'm blocked: no access to the logs" forbids nothing."""
 
-_CHOICE = re.compile(
-    r"(?i)(?:ok(?:ay)?,? |so,? |(?:we|i)(?:'ve| have|'ll| will)? |let'?s )*(?:decid|agree|settle|go with|pick|chose)[^.;]* and ?$"
+_CHOICE = any_case(
+    r"(?:ok(?:ay)?,? |so,? |(?:we|i)(?:'ve| have|'ll| will)? |let'?s )*(?:decid|agree|settle|go with|pick|chose)[^.;]* and ?$"
 )
-_BARE_NO = re.compile(r"(?i)no [\w-]+(?: [\w-]+)?")
+_BARE_NO = any_case(r"no [\w-]+(?: [\w-]+)?")
 """The rest of a decision, which is no rule: "we decided on a queue and no cron"."""
 
-_REQUEST = re.compile(
-    r"(?i)^(?:and |but |so |also |please |now )*(?:add|create|build|implement|make|write|design) (?:an?|the|some|another|new) (?!.*\b(?:never|always|every time|whenever)\b).*\b(?:where|that|which|so that|in which|with)\b"
+_REQUEST = any_case(
+    r"^(?:and |but |so |also |please |now )*(?:add|create|build|implement|make|write|design) (?:an?|the|some|another|new) (?!.*\b(?:never|always|every time|whenever)\b).*\b(?:where|that|which|so that|in which|with)\b"
     r"|^(?:and |but |so |also |please |now )*(?:the|our|my|your|this) (?:[\w`'·./-]+ ){1,4}?(?:must|has to|needs to|should) (?:also |now |finally |soon |at last )*"
     r"(?:(?:get|gain|receive|learn|grow)\b(?!.*\b(?:\w*review\w*|approv\w+|sign-?offs?|ok(?:ay)?|permission|consent|changelog|tests?|tickets?|migration|descriptions?|labels?|merged|tagged|released|always|never|only|every|each|all|before|without)\b)"
     r"|have (?:a|an) (?!.*\b(?:reviews?|approv\w+|changelog|tests?|tickets?|docstring|description|label|owner|licen[cs]e|header|type|limit|timeout|fallback)\b)|be able to\b(?!.*\b(?:always|never|only|without|offline)\b))"
 )
 """How a request reads that names what shall be built: "our shop must get a wish list". All of a kind ("each invoice
 must get a number") are a rule, and so is what a change must get (a review, a test)."""
-_DECISION_HEADING = re.compile(r"(?i)^(?:\w+ ){0,2}(?:decided|decision|verdict|choice|resolution)\b")
+_DECISION_HEADING = any_case(r"^(?:\w+ ){0,2}(?:decided|decision|verdict|choice|resolution)\b")
 """A heading over a decision."""
-_EXPLANATION = re.compile(
-    r"(?i)^.*\b(?:anyway|anyways|already|as well|by now)$|^(?:it|this|that|there|he|she|they|which|because|since)\b"
+_EXPLANATION = any_case(
+    r"^.*\b(?:anyway|anyways|already|as well|by now)$|^(?:it|this|that|there|he|she|they|which|because|since)\b"
 )
-_SUGGESTION = re.compile(r"(?i)^(?:\S+ ){0,2}(?:let'?s)\b")
-_PRAISE = re.compile(r"(?i)^(?:\S+ ){0,2}(?:i'll|i will|we'll|thanks|good|great|it|that|this|works?|nice|perfect)\b")
-_POINTS_BACK = re.compile(
-    r"(?i)^(?:so |but )?(?:please )?(?:(?:(?:never|always|do not|don't|only|must not) )?[a-z]+ (?:it|them|this|those|these|(?:a |the |any )?(?:new|other|another|second|different) one)\b|(?:that|this|these|those|it|they)(?: \w+)? (?:must|may|stays?)\b)"
+_SUGGESTION = any_case(r"^(?:\S+ ){0,2}(?:let'?s)\b")
+_PRAISE = any_case(r"^(?:\S+ ){0,2}(?:i'll|i will|we'll|thanks|good|great|it|that|this|works?|nice|perfect)\b")
+_POINTS_BACK = any_case(
+    r"^(?:so |but )?(?:please )?(?:(?:(?:never|always|do not|don't|only|must not) )?[a-z]+ (?:it|them|this|those|these|(?:a |the |any )?(?:new|other|another|second|different) one)\b|(?:that|this|these|those|it|they)(?: \w+)? (?:must|may|stays?)\b)"
 )
-_LEADING_FILLER = re.compile(rf"^{FILLER}", re.IGNORECASE)
-_FIRST_NAMES = re.compile(rf"(?i)(?:the |our |every |all |each |any |both |neither )(?:{RULE_WORD}(?: |$)){{1,3}}$")
+_LEADING_FILLER = any_case(rf"^{FILLER}")
+_FIRST_NAMES = any_case(rf"(?:the |our |every |all |each |any |both |neither )(?:{RULE_WORD}(?: |$)){{1,3}}$")
 """The first names of an enumerated subject."""
-_CUSTOM = re.compile(rf"(?i)^{FILLER}{PLURAL_SUBJECT} (?:are|go|come|start|end|use|live) [^,;]+$")
+_CUSTOM = any_case(rf"^{FILLER}{PLURAL_SUBJECT} (?:are|go|come|start|end|use|live) [^,;]+$")
 """What is so with all of a kind: with its opposite behind it, a rule."""
 
 # -- the patterns around a clause ------------------------------------------------------------------------------
@@ -151,70 +150,67 @@ _CUES = (
     r"(?:please |always |never |do not |don'?t |avoid |stick to |keep |leave |only |no |make sure |under no |every |any "
     r"|each |all |must not |must never |nothing |nobody |ask me |stay |use )"
 )
-_CLAUSE_BREAK = re.compile(
+_CLAUSE_BREAK = any_case(
     r",\s+(?:(?:and|but|so|also|then|plus)\s+)*|(?<!\s)\s+(?:[-–—]{1,2}|=>|→)\s+(?:(?:and|but|so)\s+)?"
-    rf"|(?<!\s)\s+(?:and|but|so|plus)\s+(?:also\s+|please\s+|then\s+)*(?={_CUES}\b)",
-    re.IGNORECASE,
+    rf"|(?<!\s)\s+(?:and|but|so|plus)\s+(?:also\s+|please\s+|then\s+)*(?={_CUES}\b)"
 )
-_TELLS_OF_PAST = re.compile(r"(?i)\b(?:had|was|were|said|says|wrote|writes|told|used to|did|printed|prints|shows)\b")
-_MADE_A_RULE = re.compile(
-    r"(?i)\b(?:make|made|call|so|as) (?:that|this|it|a) (?:a |the |our )?(?:new )?rule$|\bnew rule$"
+_TELLS_OF_PAST = any_case(r"\b(?:had|was|were|said|says|wrote|writes|told|used to|did|printed|prints|shows)\b")
+_MADE_A_RULE = any_case(r"\b(?:make|made|call|so|as) (?:that|this|it|a) (?:a |the |our )?(?:new )?rule$|\bnew rule$")
+_HEDGED_END = any_case(
+    r"(?:, (?:right|no)|,? (?:i (?:believe|think|guess|suppose|assume)|afaik|iirc|as far as i (?:know|can (?:see|tell))))$"
 )
-_HEDGED_END = re.compile(
-    r"(?i)(?:, (?:right|no)|,? (?:i (?:believe|think|guess|suppose|assume)|afaik|iirc|as far as i (?:know|can (?:see|tell))))$"
-)
-_QUESTION_TAG = re.compile(r"(?i),? (?:ok(?:ay)?|alright|deal|understood|got it|clear|yeah|yes|please|agreed)\?+\s*$")
-_PLEASE_END = re.compile(r"(?i),? (?:please|pls|plz|thanks|thx|btw)$")
+_QUESTION_TAG = any_case(r",? (?:ok(?:ay)?|alright|deal|understood|got it|clear|yeah|yes|please|agreed)\?+\s*$")
+_PLEASE_END = any_case(r",? (?:please|pls|plz|thanks|thx|btw)$")
 _SMILE_END = re.compile(r"(?<!\s)\s*[:;]-?[)DP(]+\s*$")
-_BARE_OPPOSITE = re.compile(r"(?i)^not (?:an? )?[\w-]+\W*$")
-_HAS_TO = re.compile(r"(?i)^(?:it|they|this|everything) (?:has to|have to|must|needs? to)\b")
-_NEEDS_SUBJECT = re.compile(
-    r"(?i)^(?:also |therefore |thus |hence )*(?:must|may|shall|should|can|can't|cannot|is|are|has|have|stays?|remains?|gets?|goes)\b(?! you\b| we\b| i\b)"
+_BARE_OPPOSITE = any_case(r"^not (?:an? )?[\w-]+\W*$")
+_HAS_TO = any_case(r"^(?:it|they|this|everything) (?:has to|have to|must|needs? to)\b")
+_NEEDS_SUBJECT = any_case(
+    r"^(?:also |therefore |thus |hence )*(?:must|may|shall|should|can|can't|cannot|is|are|has|have|stays?|remains?|gets?|goes)\b(?! you\b| we\b| i\b)"
 )
 """A piece that has its subject in the piece before it."""
-_FROM_NOW_ON = re.compile(
-    r"(?i)^(?:and |but |so |also |please |ok(?:ay)? )*(?:from (?:now|here|today|tomorrow)(?: on(?:wards?)?| forward)?|going forward"
+_FROM_NOW_ON = any_case(
+    r"^(?:and |but |so |also |please |ok(?:ay)? )*(?:from (?:now|here|today|tomorrow)(?: on(?:wards?)?| forward)?|going forward"
     r"|in (?:the )?future|starting (?:now|today)|henceforth)\W*$"
 )
 """When a rule begins: no rule of its own."""
-_FROM_NOW_END = re.compile(
-    r"(?i)\b(?:from (?:now|here) on(?: out)?|going forward|in (?:the )?future|every time|at all times|until further notice)$"
+_FROM_NOW_END = any_case(
+    r"\b(?:from (?:now|here) on(?: out)?|going forward|in (?:the )?future|every time|at all times|until further notice)$"
 )
-_FOR_EXAMPLE = re.compile(r"(?i)^(?:such as|like|including|e\.g\.|for example|i\.e\.|namely)\b")
-_TURN_END = re.compile(r"(?i)\b(?:but|still|however|so)\s*$")
+_FOR_EXAMPLE = any_case(r"^(?:such as|like|including|e\.g\.|for example|i\.e\.|namely)\b")
+_TURN_END = any_case(r"\b(?:but|still|however|so)\s*$")
 _AND = re.compile(r"(?:,\s*|(?<!\s)\s+)and\s+")
 _IN_BRACKETS = re.compile(r"\(([^()]{8,160})\)")
-_BECAUSE = re.compile(
-    r"(?i),? (?P<why>(?:because|weil|since (?=(?:we|i|it|they|the|this|that|our|my|you|he|she|otherwise|there|some|all|many|most)\b))\b.+)$"
+_BECAUSE = any_case(
+    r",? (?P<why>(?:because|weil|since (?=(?:we|i|it|they|the|this|that|our|my|you|he|she|otherwise|there|some|all|many|most)\b))\b.+)$"
 )
-_CONDITION = re.compile(
-    r"(?i)^(?:and |but |also |so )?(?:if|when(?:ever)?|where(?:ver)?|for|in|on|with|as|before|after|unless|until|except|at|during|inside"
+_CONDITION = any_case(
+    r"^(?:and |but |also |so )?(?:if|when(?:ever)?|where(?:ver)?|for|in|on|with|as|before|after|unless|until|except|at|during|inside"
     r"|outside|within|under|every|each|all|any|both|neither|once|while|whatever|regarding|concerning|apart)\b"
 )
-_CONTRAST = re.compile(
-    r"(?i)^(?:please )?(?:(?:never|always|everywhere|no more|nothing more|no less|ever|period|full stop|nowhere else|nothing else|nobody else|no one else|no exceptions?|without exceptions?|at all times)\b(?: ever)?\W*$|(?:never|not) (?:[\"“`«'][^,;]*|[\w]+[.:/][\w.:/()]+)\W*$|(?:never|not) \w+ly\W*$|(?:never|not) \w+[.:/][\w.:/()]+\W*$|(?:never|not)(?: ever)? (?:by|in|into|on|onto|with|to|from|at|for|under|over"
+_CONTRAST = any_case(
+    r"^(?:please )?(?:(?:never|always|everywhere|no more|nothing more|no less|ever|period|full stop|nowhere else|nothing else|nobody else|no one else|no exceptions?|without exceptions?|at all times)\b(?: ever)?\W*$|(?:never|not) (?:[\"“`«'][^,;]*|[\w]+[.:/][\w.:/()]+)\W*$|(?:never|not) \w+ly\W*$|(?:never|not) \w+[.:/][\w.:/()]+\W*$|(?:never|not)(?: ever)? (?:by|in|into|on|onto|with|to|from|at|for|under|over"
     r"|even|via|through|inside|outside|before|after)\b)|^(?!no\b)(?!.*\b(?:is|are|use|must|may|should|can)\b)\S+(?: \S+){0,4} only\W*$"
 )
 """The end of a statement that only says what it is not: "never by hand"."""
-_GENERAL = re.compile(r"(?i)^(?:all|every|each|any|no|new|we|(?!the\b|my\b|our\b|a\b)[\w`·-]+s|state|code)\b")
-_CLAUSE_WORDS = re.compile(
-    r"(?i)\b(?:i|we|you|it|they|he|she|is|are|was|were|do|does|did|can|could|will|would|has|had|have|which|because)\b"
+_GENERAL = any_case(r"^(?:all|every|each|any|no|new|we|(?!the\b|my\b|our\b|a\b)[\w`·-]+s|state|code)\b")
+_CLAUSE_WORDS = any_case(
+    r"\b(?:i|we|you|it|they|he|she|is|are|was|were|do|does|did|can|could|will|would|has|had|have|which|because)\b"
     r"|'(?:s|ll|re|m|ve|d)\b|n't\b"
 )
 
 
-_LIMIT = re.compile(
-    r"(?i)\b(?:max|maximum|minimum|min|at (?:the )?(?:most|least)|(?:no|not) (?:more|less|longer|fewer)|under|below|within|over|above|up to|exceed|cap|limit|ceiling|budget)\b.*\d"
+_LIMIT = any_case(
+    r"\b(?:max|maximum|minimum|min|at (?:the )?(?:most|least)|(?:no|not) (?:more|less|longer|fewer)|under|below|within|over|above|up to|exceed|cap|limit|ceiling|budget)\b.*\d"
 )
 
-_ENDS_WITH_PRONOUN = re.compile(
-    r"(?i)\b(?:over|above|below|beyond|past|exceeds?|outside|without|about) (?:it|that|them|this)$"
+_ENDS_WITH_PRONOUN = any_case(
+    r"\b(?:over|above|below|beyond|past|exceeds?|outside|without|about) (?:it|that|them|this)$"
 )
 _LABEL = re.compile(r"^[A-Z][A-Z]+(?: [A-Z]+){0,3}: (?=\S)")
 """A label in capitals, which says nothing of the sentence behind it."""
 
-_NO_OBJECT = re.compile(
-    r"(?i)^(?:please )?(?:never|do not|don't|always|must not|must never|only) (?:exceed|change|touch|share|use|disclose|reveal|remove|edit|modify|skip|raise|break|delete|send|store|log|alter|rename|bypass|disable|override|overwrite|expose|publish|merge|deploy|go (?:over|above|below|beyond)|drop below|lower|extend|cross|violate)(?:,? (?:without|unless|until|before|even|ever|again|except|by hand|for any reason)\b.*)?$"
+_NO_OBJECT = any_case(
+    r"^(?:please )?(?:never|do not|don't|always|must not|must never|only) (?:exceed|change|touch|share|use|disclose|reveal|remove|edit|modify|skip|raise|break|delete|send|store|log|alter|rename|bypass|disable|override|overwrite|expose|publish|merge|deploy|go (?:over|above|below|beyond)|drop below|lower|extend|cross|violate)(?:,? (?:without|unless|until|before|even|ever|again|except|by hand|for any reason)\b.*)?$"
 )
 """An order whose verb has no object: that is in the sentence before it."""
 
@@ -257,35 +253,42 @@ _ROWS_TOGETHER = 12
 class _RowTable:
     """The rows of a table as patterns, behind words that may stand before each; compiled when a clause needs them.
 
-    Most of a row's price is `FILLER`: with it a row compiles in two milliseconds, without it in a third of one. So
-    some rows are compiled together behind one copy of it. They are asked first, and nearly always answer for all of
-    them that no row fits; where one does, the rows are compiled and asked one by one, in their order.
+    Some rows are compiled together. They are asked first, and nearly always answer for all of them that no row fits;
+    where one does, the rows are compiled and asked one by one, in their order. Where a clause begins with no filler,
+    they are asked without it: it is most of a row's price.
     """
 
-    def __init__(self, before: str, rows: Sequence[str]) -> None:
+    def __init__(self, rows: Sequence[str], before: str = "") -> None:
         self._before = before
         self._groups = [tuple(rows[start : start + _ROWS_TOGETHER]) for start in range(0, len(rows), _ROWS_TOGETHER)]
 
     def matches(self, clause: str) -> Iterator[re.Match[str]]:
         """Yield the match of each row that fits a clause, in the order of the table."""
+        before = (FILLER if _begins_with_filler(clause) else "") + self._before
         for group in self._groups:
-            if _compiled(self._before, group).match(clause) is None:
+            if _compiled(before, group).match(clause) is None:
                 continue
             for row in group:
-                match = _compiled(self._before, (row,)).match(clause)
+                match = _compiled(before, (row,)).match(clause)
                 if match is not None:
                     yield match
+
+
+@lru_cache(maxsize=64)  # a clause is asked about by each table
+def _begins_with_filler(clause: str) -> bool:
+    filler = _LEADING_FILLER.match(clause)
+    return filler is not None and filler.end() > 0
 
 
 @cache
 def _compiled(before: str, rows: tuple[str, ...]) -> re.Pattern[str]:
     alternatives = "|".join(f"(?:{row})" for row in rows)
-    return re.compile(f"^{before}(?:{alternatives})", re.IGNORECASE)
+    return any_case(f"^{before}(?:{alternatives})")
 
 
-_ORDER_TABLE = _RowTable(FILLER + "(?:you (?:must|should|have to|need to) )?", ORDERS)
-_STATEMENT_TABLE = _RowTable(FILLER, STATEMENTS)
-_WISH_TABLE = _RowTable(FILLER, DEMANDING_WISHES)
+_ORDER_TABLE = _RowTable(ORDERS, before="(?:you (?:must|should|have to|need to) )?")
+_STATEMENT_TABLE = _RowTable(STATEMENTS)
+_WISH_TABLE = _RowTable(DEMANDING_WISHES)
 
 
 # -- headings --------------------------------------------------------------------------------------------------
@@ -350,8 +353,8 @@ def _stated_rules(sentence: Sentence, *, under_heading: bool) -> Iterator[str]:
         yield from _cleaned(text if not is_report(bare[: inner.end()]) else "")
 
 
-_CONDITION_FIRST = re.compile(
-    r"(?i)(?:please )?(?:if|when(?:ever)?|before|after|unless|once|in case|as soon as|every time|each time|should|until)\b"
+_CONDITION_FIRST = any_case(
+    r"(?:please )?(?:if|when(?:ever)?|before|after|unless|once|in case|as soon as|every time|each time|should|until)\b"
 )
 
 
@@ -390,8 +393,8 @@ def _as_order(sentence: Sentence) -> tuple[str, str] | None:
     return text, bare
 
 
-_POLITE_FRAME = re.compile(
-    r"(?i)^(?:(?:if (?:it(?: is|'s)(?:n't| not)|that(?: is|'s)(?:n't| not)) too much (?:trouble|to ask)|if you don't mind|if possible|and|but|so|also|oh|ok(?:ay)?|btw|by the way|please)[,:]? )*"
+_POLITE_FRAME = any_case(
+    r"^(?:(?:if (?:it(?: is|'s)(?:n't| not)|that(?: is|'s)(?:n't| not)) too much (?:trouble|to ask)|if you don't mind|if possible|and|but|so|also|oh|ok(?:ay)?|btw|by the way|please)[,:]? )*"
     r"(?:(?:could|can|would|will) you (?:please |kindly |also )?(?:be so (?:kind|good) (?:as )?to |mind (?=\w+ing\b|not\b))?|(?:may|can|might|could) (?:i|we) (?:please )?ask (?:you to |that |for )|(?:i|we)(?:'d| would) (?:be (?:very |really |so )?(?:grateful|glad|happy|thankful|delighted|obliged)|(?:really |very much |greatly )?(?:appreciate it|like it|love it|prefer it))(?: if)? (?:you |we )?(?:could |would |can )?"
     r"|it would (?:be (?:very |really )?(?:nice|great|good|lovely|helpful|kind|wonderful|best|ideal)|mean (?:a lot|much)(?: to (?:me|us))?|help(?: me| us)?(?: a lot)?) (?:if|to) (?:you |we )?(?:could |would |can )?|would it be possible (?:to|that you) |(?:just )?(?:a |an )?(?:gentle |friendly |quick |kind |small |little )*reminder(?: that|:) |please to |kindly (?:to )?)"
 )
@@ -410,7 +413,7 @@ def _polite_frame(bare: str) -> re.Match[str] | None:
     return frame if states or _is_order(order) or (form_of(order) and not is_plain) else None
 
 
-_PLAIN_REQUEST = re.compile(r"(?i)\b(?:could|can|would|will) you (?:please |kindly |also )?$")
+_PLAIN_REQUEST = any_case(r"\b(?:could|can|would|will) you (?:please |kindly |also )?$")
 
 
 def _is_listed_rule(sentence: Sentence, bare: str) -> bool:
@@ -448,28 +451,26 @@ def _points_back(clause: str) -> bool:
     return bool(_POINTS_BACK.match(words) or _COMPARES_WITH_THAT.search(words) or _ORDER_ABOUT_IT.match(words))
 
 
-_COMPARES_WITH_THAT = re.compile(
-    r"(?i)\b(?:newer|older|more|less|fewer|later|earlier|higher|lower|bigger|larger|smaller|longer|shorter|other) than (?:that|this|it|those)\b"
+_COMPARES_WITH_THAT = any_case(
+    r"\b(?:newer|older|more|less|fewer|later|earlier|higher|lower|bigger|larger|smaller|longer|shorter|other) than (?:that|this|it|those)\b"
 )
-_ORDER_ABOUT_IT = re.compile(
-    r"(?i)(?:don['’]t|do not|never) (?:\w+ ){1,4}(?:it|them|that|this|any|any yourself)[.! ]*$"
-)
-_DENIES_TOO = re.compile(r"(?i)(?:and )?(?:don['’]t|do not) (?!ever\b)\w+")
-_PLURAL_DOES = re.compile(
-    r"(?i)(?:all |the |our |any )?(?:[\w-]+ )?[\w-]+s (?:(?:that|which|with|in|of|for|from) [^,;]{2,60} )?(?:are|have|get|live|come|go|need)\b[^,;]*\band $"
+_ORDER_ABOUT_IT = any_case(r"(?:don['’]t|do not|never) (?:\w+ ){1,4}(?:it|them|that|this|any|any yourself)[.! ]*$")
+_DENIES_TOO = any_case(r"(?:and )?(?:don['’]t|do not) (?!ever\b)\w+")
+_PLURAL_DOES = any_case(
+    r"(?:all |the |our |any )?(?:[\w-]+ )?[\w-]+s (?:(?:that|which|with|in|of|for|from) [^,;]{2,60} )?(?:are|have|get|live|come|go|need)\b[^,;]*\band $"
 )
 """A plain statement that goes on with what the same things do not do: "tests of this kind are marked and don't run …"."""
-_OWN_PLAN = re.compile(
-    r"(?i)\bi(?:['’]ll| will|['’]m going to| am going to| plan to| want to| need to| should|['’]m trying to)\b[^;:]*$"
+_OWN_PLAN = any_case(
+    r"\bi(?:['’]ll| will|['’]m going to| am going to| plan to| want to| need to| should|['’]m trying to)\b[^;:]*$"
 )
-_GOES_ON = re.compile(
-    r"(?i)\W*(?:(?:and|then|also|but) )+(?:then |also )?(?:make sure|ensure|stick|keep|stay|follow|limit|focus|try)\b"
+_GOES_ON = any_case(
+    r"\W*(?:(?:and|then|also|but) )+(?:then |also )?(?:make sure|ensure|stick|keep|stay|follow|limit|focus|try)\b"
 )
 """How the second half of what somebody wants to do himself begins."""
-_TELLS_HOW = re.compile(r"(?i)(?:and |by |while )*always \w+ing\b")
+_TELLS_HOW = any_case(r"(?:and |by |while )*always \w+ing\b")
 """How somebody did what he tells of: no order begins so."""
-_PRESENTS = re.compile(
-    r"(?i)^here(?:['’]s| is| are) (?:an?|my|the|some|our) (?:[\w-]+ ){0,2}(?:examples?|code|snippets?|scripts?|functions?|implementation|versions?|draft|output|config\w*|files?|schema|query)\b"
+_PRESENTS = any_case(
+    r"^here(?:['’]s| is| are) (?:an?|my|the|some|our) (?:[\w-]+ ){0,2}(?:examples?|code|snippets?|scripts?|functions?|implementation|versions?|draft|output|config\w*|files?|schema|query)\b"
 )
 
 
@@ -502,8 +503,8 @@ def _rule_spans(
         yield clauses[begins][0], clauses[following - 1][1]
 
 
-_ONLY_A_CASE = re.compile(
-    r"(?i)^\s*(?:(?:and|but|so|also|please|from (?:now|here|today) on|in (?:the )?future|going forward|always),? )*(?:when(?:ever)?|if|each time|every time|as soon as|once|unless|as long as|in case) (?:you|we|it|they|he|she|some\w+|any\w*|there|an?|the|your|my|our) [^,;:]*$"
+_ONLY_A_CASE = any_case(
+    r"^\s*(?:(?:and|but|so|also|please|from (?:now|here|today) on|in (?:the )?future|going forward|always),? )*(?:when(?:ever)?|if|each time|every time|as soon as|once|unless|as long as|in case) (?:you|we|it|they|he|she|some\w+|any\w*|there|an?|the|your|my|our) [^,;:]*$"
 )
 """A clause that names a case and orders nothing yet: "whenever you touch a migration"."""
 
@@ -626,9 +627,9 @@ def _is_listed_item(clause: str, *, first: bool, strong: bool = False) -> bool:
     return first and strong and 1 <= len(clause.split()) <= 5 and not _CLAUSE_WORDS.search(clause)
 
 
-_FIRM_ORDER = re.compile(r"(?i)^(?:(?:please|also|and|but|so) )*(?:never|always|do not|don't|you must|must)\b")
-_OWN_GOAL = re.compile(
-    r"(?i)\b(?:i|we)(?:'m|'re|’m|’re| am| are)? (?:\w+ )?(?:trying|want|need|hope|hoping|looking|planning|plan|going|aim|aiming|able|struggling|stuck|like|wondering|considering|working)\b(?!.* you (?:to|never|not)\b).*\b(?:to|on|for|how)\b|\bhow (?:can|do|should|could|would|might) (?:i|we)\b|\b(?:can|could|would) you (?:please )?(?:help|show|explain|suggest|recommend|give|tell)\b|\bhelp me\b|\b(?:so|and) (?:i|we) (?:can|could)\b"
+_FIRM_ORDER = any_case(r"^(?:(?:please|also|and|but|so) )*(?:never|always|do not|don't|you must|must)\b")
+_OWN_GOAL = any_case(
+    r"\b(?:i|we)(?:'m|'re|’m|’re| am| are)? (?:\w+ )?(?:trying|want|need|hope|hoping|looking|planning|plan|going|aim|aiming|able|struggling|stuck|like|wondering|considering|working)\b(?!.* you (?:to|never|not)\b).*\b(?:to|on|for|how)\b|\bhow (?:can|do|should|could|would|might) (?:i|we)\b|\b(?:can|could|would) you (?:please )?(?:help|show|explain|suggest|recommend|give|tell)\b|\bhelp me\b|\b(?:so|and) (?:i|we) (?:can|could)\b"
 )
 """What somebody wants to reach himself: what follows with "and" is the goal, too."""
 
@@ -668,8 +669,8 @@ def _demands(clause: str, before: str, *, norm: bool) -> bool:
 
 _WHOLE_FORMS = frozenset({"requirement", "condition", "permission", "delegation"})
 """Forms that no word of a story within them makes a story."""
-_CONDITION_END = re.compile(r"(?i),? (?:if|when|whenever|before|after|unless) .*$")
-_CONDITION_CLAUSE = re.compile(r"(?i)^\s*(?:if|when(?:ever)?|where|unless|should|in case) [^,]{3,120}, ")
+_CONDITION_END = any_case(r",? (?:if|when|whenever|before|after|unless) .*$")
+_CONDITION_CLAUSE = any_case(r"^\s*(?:if|when(?:ever)?|where|unless|should|in case) [^,]{3,120}, ")
 """What must be so for an order: that it would be so is no wish."""
 
 

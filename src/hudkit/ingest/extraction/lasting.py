@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.clause_grammar import Reading, read_sentence, word_class
 from hudkit.ingest.extraction.clause_weights import belief_weights
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_told, wonders
@@ -29,92 +30,92 @@ _INSISTED = 150
 _UNDER_HEADING = 200
 """Hundredths of a logit that the item of a list under a heading for rules gains."""
 
-_INSISTS = re.compile(
-    r"(?i)^(?:(?:and|so|please|but) )*(?:(?:(?:please |just )?(?:note|remember|write|keep|bear|mark|put|save|store|jot) (?:that|this|it|those|them)\b(?: down| in mind| somewhere| please)?)\b.*|(?:that|this|it)['’]?s? (?:is )?(?:settled|final|decided|locked in|set|fixed|agreed|set in stone|non-negotiable|not negotiable|not up for debate|important|the rule|a must|an order)\b.*|(?:no|without) (?:exceptions?|ifs|discussion|excuses)\b.*|(?:always|ever|never|period|full stop|end of story|end of discussion|every time|everywhere|at all times|i mean it|seriously|i insist|not even (?:one|once))\W*|(?:(?:that|this|it|which) )?(?:matters|counts|applies|goes|holds) (?:for|to|in) (?:all|any|every)\w*\b.*|(?:that['’]s )?(?:my |the )?(?:doctor['’]?s?|doc['’]?s|boss['’]?s?) orders?\b.*)$"
+_INSISTS = any_case(
+    r"^(?:(?:and|so|please|but) )*(?:(?:(?:please |just )?(?:note|remember|write|keep|bear|mark|put|save|store|jot) (?:that|this|it|those|them)\b(?: down| in mind| somewhere| please)?)\b.*|(?:that|this|it)['’]?s? (?:is )?(?:settled|final|decided|locked in|set|fixed|agreed|set in stone|non-negotiable|not negotiable|not up for debate|important|the rule|a must|an order)\b.*|(?:no|without) (?:exceptions?|ifs|discussion|excuses)\b.*|(?:always|ever|never|period|full stop|end of story|end of discussion|every time|everywhere|at all times|i mean it|seriously|i insist|not even (?:one|once))\W*|(?:(?:that|this|it|which) )?(?:matters|counts|applies|goes|holds) (?:for|to|in) (?:all|any|every)\w*\b.*|(?:that['’]s )?(?:my |the )?(?:doctor['’]?s?|doc['’]?s|boss['’]?s?) orders?\b.*)$"
 )
 """How somebody insists on what he has just said."""
 
-_POLITE = re.compile(
-    r"(?i)^(?:(?:and|but|so|also|oh|ok(?:ay)?|btw|by the way|please|firstly|secondly|finally),? )*(?:(?:could|can|would|will) (?:you|we) (?:(?:please|kindly|also|maybe|just|always|all),? )*(?:agree (?:that|to|on) |be so kind (?:as )?(?:to )?|mind )?|may i (?:please )?(?:ask|remind) (?:you |everyone )?(?:to |that )|(?:could|can) i ask (?:you |that )(?:to )?"
+_POLITE = any_case(
+    r"^(?:(?:and|but|so|also|oh|ok(?:ay)?|btw|by the way|please|firstly|secondly|finally),? )*(?:(?:could|can|would|will) (?:you|we) (?:(?:please|kindly|also|maybe|just|always|all),? )*(?:agree (?:that|to|on) |be so kind (?:as )?(?:to )?|mind )?|may i (?:please )?(?:ask|remind) (?:you |everyone )?(?:to |that )|(?:could|can) i ask (?:you |that )(?:to )?"
     r"|what (?:i|we)(?:'d| would)? (?:ask|need|want|expect|like)(?: from you| of you)? is (?:that )?(?:you )?|(?:i|we)(?:'d| would) be (?:\w+ )?(?:grateful|glad|happy|thankful|obliged) if (?:you )?(?:could |would )?|(?:i|we)(?:'d| would) (?:appreciate|love|like|prefer) (?:it )?(?:if|that) (?:you )?(?:could |would )?(?:not )?"
     r"|it would (?:be|help)(?: \w+){0,2} if (?:you )?(?:could |would )?|would it be possible (?:to|that)(?: you)? |for (?:me|us) it(?:'s| is) (?:a must|important|key|essential) that )"
 )
 """The frame of an order that is put as a question or as a wish."""
 
-_ORDERS_IN_A_CASE = re.compile(
-    r"(?i)^(?:where|when|wherever|whenever|which|whichever|whoever|who|should) [^?]{3,90}(?:, | )(?:\w+ )*\w+[^?]*$(?<!\?)"
+_ORDERS_IN_A_CASE = any_case(
+    r"^(?:where|when|wherever|whenever|which|whichever|whoever|who|should) [^?]{3,90}(?:, | )(?:\w+ )*\w+[^?]*$(?<!\?)"
 )
 """A word of asking that begins a case: "Where the two differ, the signed one counts"."""
 
-_REASSURES = re.compile(
-    r"(?i)^(?:(?:and|but|so|please|oh) )*(?:(?:don['’]?t|do not|no need to|never) (?:\w+ )?(?:worry|hesitate|bother(?! (?:with|about|me|us|\w+ing)\b)|panic|rush|hurry|mind|apologi[sz]e for (?:it|that)|be sorry|sweat|forget|give up|stop)\b|never ?mind|(?:go|carry|keep|move) (?:on|going|ahead)\b|go for it|all good|you(?:['’]re| are) (?:right|welcome|the best))"
+_REASSURES = any_case(
+    r"^(?:(?:and|but|so|please|oh) )*(?:(?:don['’]?t|do not|no need to|never) (?:\w+ )?(?:worry|hesitate|bother(?! (?:with|about|me|us|\w+ing)\b)|panic|rush|hurry|mind|apologi[sz]e for (?:it|that)|be sorry|sweat|forget|give up|stop)\b|never ?mind|(?:go|carry|keep|move) (?:on|going|ahead)\b|go for it|all good|you(?:['’]re| are) (?:right|welcome|the best))"
 )
 """How somebody reassures or goes on: that asks for nothing."""
 
-_PLAIN_REQUEST = re.compile(r"(?i)\b(?:could|can|would|will) (?:you|we) (?:(?:please|kindly|also|maybe|just),? )*$")
+_PLAIN_REQUEST = any_case(r"\b(?:could|can|would|will) (?:you|we) (?:(?:please|kindly|also|maybe|just),? )*$")
 """The frame of a request that mostly asks for work."""
 
-_IN_TURN = re.compile(
-    r"(?i)^(?:first|now|next|then|to (?:start|begin))(?: of all)?,? (?:(?:let['’]?s|please|just) )?[a-z]+ "
+_IN_TURN = any_case(
+    r"^(?:first|now|next|then|to (?:start|begin))(?: of all)?,? (?:(?:let['’]?s|please|just) )?[a-z]+ "
 )
 """How somebody orders a piece of work of several: "First tell me where you see risks"."""
 
-_FOR_TODAY = re.compile(
-    r"(?i)^(?:we|i)(?:['’](?:ll|re|m)| will| are| am) (?:[\w'’-]+ ){1,8}?(?:all day|today|tonight|right now|now|this (?:morning|afternoon|evening|week))\W*$"
+_FOR_TODAY = any_case(
+    r"^(?:we|i)(?:['’](?:ll|re|m)| will| are| am) (?:[\w'’-]+ ){1,8}?(?:all day|today|tonight|right now|now|this (?:morning|afternoon|evening|week))\W*$"
 )
 """How somebody says what he is about to do: "we'll work on it all day"."""
 
-_BARE_PHRASE = re.compile(
-    r"(?i)^(?:after|before|during|since|until|at|in|on|by|with|for|from|to) (?!.*(?:\d|\b(?:no|not|only|never)\b))[^ ,;:]+(?: [^ ,;:]+){0,3}$"
+_BARE_PHRASE = any_case(
+    r"^(?:after|before|during|since|until|at|in|on|by|with|for|from|to) (?!.*(?:\d|\b(?:no|not|only|never)\b))[^ ,;:]+(?: [^ ,;:]+){0,3}$"
 )
 """A phrase of time or place alone: half a sentence, whatever is in it."""
 
-_FOR_EVER = re.compile(
-    r"(?i)\b(?:always|never|not|don['’]t|only|when(?:ever)?|(?:every|each) time|from (?:now|here)|in (?:the )?future|going forward|avoid|refrain|stop|keep|leave|without|before|after) "
+_FOR_EVER = any_case(
+    r"\b(?:always|never|not|don['’]t|only|when(?:ever)?|(?:every|each) time|from (?:now|here)|in (?:the )?future|going forward|avoid|refrain|stop|keep|leave|without|before|after) "
 )
 """Words by which such a request asks for more."""
 
-_THAT_TIME = re.compile(r"(?i)\bthat (?:week|weekend|day|night|evening|morning|afternoon|month|year)\b")
+_THAT_TIME = any_case(r"\bthat (?:week|weekend|day|night|evening|morning|afternoon|month|year)\b")
 """A time that is gone or comes once: what is so then is no custom."""
 
-_POINTS_AT = re.compile(
-    r"(?i)\b(?:this|that|these|those|your) (?:approach|plan|one|option|steps?|idea|version|way|method|solution|suggestions?|changes?|order|structure)\W*$"
+_POINTS_AT = any_case(
+    r"\b(?:this|that|these|those|your) (?:approach|plan|one|option|steps?|idea|version|way|method|solution|suggestions?|changes?|order|structure)\W*$"
 )
 """The end of a sentence that says nothing without what it points at."""
 
-_ERRAND = re.compile(
-    rf"(?i)^(?:(?:ok(?:ay)?|so|now|then|and|but|also|please|pls|plz|hi|hey|hm+|first|next),? )*(?:(?:could|can|would|will) (?:you|u) (?:please )?)?(?:(?P<just>just )?(?:go and |quickly )?(?P<verb>{'|'.join(sorted(ONCE_VERBS))})(?: me)?(?: up| out)?|let['’]?s (?:begin|start|continue|go on|move on|look|see)(?: with| at| on| to| by)?) (?P<what>(?:all )?(?:the|a|an|those|these|that|this|some|my|our|two|three|few)\b|(?<=list )(?:all|every)\b|(?<=find )(?:all|every)\b|(?<=name )(?:all|every)\b|(?<=count )(?:all|every)\b|(?<=show me )(?:all|every)\b) (?P<rest>.*)$"
+_ERRAND = any_case(
+    rf"^(?:(?:ok(?:ay)?|so|now|then|and|but|also|please|pls|plz|hi|hey|hm+|first|next),? )*(?:(?:could|can|would|will) (?:you|u) (?:please )?)?(?:(?P<just>just )?(?:go and |quickly )?(?P<verb>{'|'.join(sorted(ONCE_VERBS))})(?: me)?(?: up| out)?|let['’]?s (?:begin|start|continue|go on|move on|look|see)(?: with| at| on| to| by)?) (?P<what>(?:all )?(?:the|a|an|those|these|that|this|some|my|our|two|three|few)\b|(?<=list )(?:all|every)\b|(?<=find )(?:all|every)\b|(?<=name )(?:all|every)\b|(?<=count )(?:all|every)\b|(?<=show me )(?:all|every)\b) (?P<rest>.*)$"
 )
 """An order for one thing: what is done and to what."""
 
-_WHICH_ONE = re.compile(r"(?i)(?<!,) (?:who|whose|which|that|where|about) ")
+_WHICH_ONE = any_case(r"(?<!,) (?:who|whose|which|that|where|about) ")
 """Where a thing is told apart from others: what stands behind that is no order."""
 
-_MORE_THAN_ONCE = re.compile(
-    r"(?i)\b(?:always|never|every|each|whenever|when|if|unless|until|before|after|any|no|not|don['’]?t|from (?:now|here|today)|future|going forward|only|at (?:most|least)|max\w*|without|instead|rather|everything|anything)\b"
+_MORE_THAN_ONCE = any_case(
+    r"\b(?:always|never|every|each|whenever|when|if|unless|until|before|after|any|no|not|don['’]?t|from (?:now|here|today)|future|going forward|only|at (?:most|least)|max\w*|without|instead|rather|everything|anything)\b"
 )
 """Words that make an order one for more than once."""
 
-_EVER_AFTER = re.compile(
-    r"(?i)\b(?:from (?:now|here|today) on|in (?:the )?future|going forward|whenever|each time|every time|as always)\b"
+_EVER_AFTER = any_case(
+    r"\b(?:from (?:now|here|today) on|in (?:the )?future|going forward|whenever|each time|every time|as always)\b"
 )
 
 _TOLD = frozenset(["prep", "the", "a", "my", "his"])
 """Classes of words behind a verb in the past that has no subject: "spoke to the insurer"."""
 
-_DESCRIBES = re.compile(
-    r"(?i)^(?:users?|customers?|clients|people|visitors|everybody|nobody) (?:can['’]?t|cannot|don['’]?t|get|gets|see|sees|complain\w*|always)\b|^(?!.*\b(?:must|should|may not|has to|have to|never|don['’]t|do not|if|when(?:ever)?)\b).*\b(?:blank|crash\w*|broken|fail(?:s|ed|ing)|stuck|hang\w*|timed? out|empty|corrupt\w*|a (?:404|500|spinner))\b"
+_DESCRIBES = any_case(
+    r"^(?:users?|customers?|clients|people|visitors|everybody|nobody) (?:can['’]?t|cannot|don['’]?t|get|gets|see|sees|complain\w*|always)\b|^(?!.*\b(?:must|should|may not|has to|have to|never|don['’]t|do not|if|when(?:ever)?)\b).*\b(?:blank|crash\w*|broken|fail(?:s|ed|ing)|stuck|hang\w*|timed? out|empty|corrupt\w*|a (?:404|500|spinner))\b"
     r"|\b(?:gets?|keeps?|goes|go) (?:\w+ )?(?:stuck|blank|broken|corrupt\w*|lost|empty|wrong|missing|overwritten|deleted)\b|\b(?:has|have) been \w+ed$|^(?:we|i) (?:have|run|use|maintain|own|got) [^,]+(?:,[^,]+)?,? (?:and|but) (?:the|our|my) |^\w+ (?:folks|people|users|guys) (?:always|never|keep)\b|, (?:right|no|not bad|nice|great|cool|wow|typical|as usual|as always|lol|sigh|argh?|grr+|yay)$|\bi (?:always|never|constantly|keep|only ever) (?:end(?:ing)? up|forget\w*|lose|losing|wonder\w*|struggl\w+|mess\w*|get(?:ting)? (?:it|this|lost|stuck|confused)|fail\w*|cry\w*|laugh\w*|learn)\b|,? (?:i (?:believe|think|guess|suppose|assume)|afaik|iirc|as far as i (?:know|can (?:see|tell)))$|^after every \w+ .*\b(?:is|are|has)\b|^(?:the |our )?[\w-]+ rules:"
 )
 """How somebody describes what goes wrong, or what he only believes."""
 
-_BINDS = re.compile(
-    r"(?i)\b(?:boss|lead|manager|clients?|customers?|legal|compliance|auditors?|dba|board|journal|editor|publisher|regulator|management|finance|security|the team|school|landlord|supervisor|sponsor|council|ethics|committee|ceo|cto|insurer|bank|law|contract|policy|we)\b.*\b(?:insists?|wants?|requires?|demands?|must|has to|have to|need to|needs to|forbids?|asks? (?:for|that|us)|said (?:no|that we|we|max|at)|expects?)\b"
+_BINDS = any_case(
+    r"\b(?:boss|lead|manager|clients?|customers?|legal|compliance|auditors?|dba|board|journal|editor|publisher|regulator|management|finance|security|the team|school|landlord|supervisor|sponsor|council|ethics|committee|ceo|cto|insurer|bank|law|contract|policy|we)\b.*\b(?:insists?|wants?|requires?|demands?|must|has to|have to|need to|needs to|forbids?|asks? (?:for|that|us)|said (?:no|that we|we|max|at)|expects?)\b"
 )
 """What somebody reports that may order: it binds as if the user had said it."""
 
-_POINTS_BACK = re.compile(
-    r"(?i)^(?:it|they|that|this|these|those|he|she)(?:['’]s|['’]re)?\b(?! is (?:important|forbidden|mandatory|essential|not allowed))"
+_POINTS_BACK = any_case(
+    r"^(?:it|they|that|this|these|those|he|she)(?:['’]s|['’]re)?\b(?! is (?:important|forbidden|mandatory|essential|not allowed))"
 )
 
 _LASTING = 40
@@ -164,9 +165,8 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False, weighed: bool = 
     return reading.section, without_lead(line)
 
 
-_CLAUSES = re.compile(
-    r"(?:,|;)? (?:and|but|so|because|since) |; |, (?=(?:i|we|you|they|he|she|it|the|my|our|no|not|never|always|only|please)\b)|\(|\)",
-    re.IGNORECASE,
+_CLAUSES = any_case(
+    r"(?:,|;)? (?:and|but|so|because|since) |; |, (?=(?:i|we|you|they|he|she|it|the|my|our|no|not|never|always|only|please)\b)|\(|\)"
 )
 """Where a clause of its own may begin."""
 
@@ -209,37 +209,37 @@ def is_errand(bare: str) -> bool:
     return len(told_apart) > 1 or points or order["just"] is not None or order["verb"] is None
 
 
-_OPEN = re.compile(
-    r"(?i)^(?:dear all,? |hi all,? )?we(?:['’]re| are) (?:an?|building|making|writing|developing|running)\b|^(?:we|i) have an? \w+|^(?:let['’]?s|let us) (?:begin|show|leave|see|start)\b|^(?:[\w-]+ keeps? \w+ing|many \w+|you['’]?re right|you are right|(?:info|warn|warning|error|debug|trace|fatal):|all right, let['’]?s|just curious|before you dive|i must|i tend|bear with|my \w+(?: \w+){0,4} (?:is|are) an? (?:mess|horror|disaster))\b|\bplease help\W*$|^(?:ask|tell|call|wake) me if you (?:have|need|want|like)(?: to)?\W*$|^[a-z]+, then [a-z]+\W*$|\basks? (?:whether|if)\b|\b(?:presently|currently|bear with me|not a decision|couple (?:of )?things)\b|^(?:no idea|(?:i )?(?:do not|don['’]?t) know|not sure|dunno|(?:we|i|you|they|one) could)\b|^(?:please )?(?:note|check|see|say|find out|look) (?:where|who|what|why|how|when|whether|if)\b|n['’]?t \w+(?: \w+){0,4} yet\W*$|^(?:everything|all(?: of (?:it|them))?) (?:is|are) (?:now )?\w+ed\W*$"
+_OPEN = any_case(
+    r"^(?:dear all,? |hi all,? )?we(?:['’]re| are) (?:an?|building|making|writing|developing|running)\b|^(?:we|i) have an? \w+|^(?:let['’]?s|let us) (?:begin|show|leave|see|start)\b|^(?:[\w-]+ keeps? \w+ing|many \w+|you['’]?re right|you are right|(?:info|warn|warning|error|debug|trace|fatal):|all right, let['’]?s|just curious|before you dive|i must|i tend|bear with|my \w+(?: \w+){0,4} (?:is|are) an? (?:mess|horror|disaster))\b|\bplease help\W*$|^(?:ask|tell|call|wake) me if you (?:have|need|want|like)(?: to)?\W*$|^[a-z]+, then [a-z]+\W*$|\basks? (?:whether|if)\b|\b(?:presently|currently|bear with me|not a decision|couple (?:of )?things)\b|^(?:no idea|(?:i )?(?:do not|don['’]?t) know|not sure|dunno|(?:we|i|you|they|one) could)\b|^(?:please )?(?:note|check|see|say|find out|look) (?:where|who|what|why|how|when|whether|if)\b|n['’]?t \w+(?: \w+){0,4} yet\W*$|^(?:everything|all(?: of (?:it|them))?) (?:is|are) (?:now )?\w+ed\W*$"
 )
 """What is not decided, asked to be looked up, or done."""
 
-_WANTS_BUILT = re.compile(
-    r"(?i)^(?:(?:and|but|so|also|now|then|ok(?:ay)?|well),? )*(?:i|we)(?:['’]d| would)? (?:want|need|like|love) (?:the|an?|my|our|this) (?!(?:tone|style|language|answers?|repl(?:y|ies)|explanations?|comments?)\b)(?:[\w'’-]+ ){1,3}(?:to [a-z]+|that|which|where|with|for)\b"
+_WANTS_BUILT = any_case(
+    r"^(?:(?:and|but|so|also|now|then|ok(?:ay)?|well),? )*(?:i|we)(?:['’]d| would)? (?:want|need|like|love) (?:the|an?|my|our|this) (?!(?:tone|style|language|answers?|repl(?:y|ies)|explanations?|comments?)\b)(?:[\w'’-]+ ){1,3}(?:to [a-z]+|that|which|where|with|for)\b"
 )
 """How somebody asks for a piece of work: what it is to do or to have."""
 
-_OWN_STEP = re.compile(
-    r"(?i)^(?:(?:and|but|so|also|now|then|ok(?:ay)?|well|however|still|yet|though),? )*(?:(?:i|we)(?:['’](?:m|re)| am| are) (?:\w+ )?(?:trying|concerned|afraid|nervous|unsure|curious|targeting|aiming|working|struggling|wondering|thinking|considering|torn|feeling|confident|stuck|looking|planning|hoping|worried|getting|having|learning)\b|i(?:['’]ll| will) (?:also )?(?!not\b|never\b|only\b|take\b|go\b|be\b)\w+\b|(?:i|we)(?:['’]d| would)? (?:want|like|love|need|wish) to (?:further |really |also |finally )?(?!(?:see|have|get|be|receive|hear|know|approve|review|avoid|keep|stay|stick)\b)|(?:i|we)(?:['’]ve| have) (?:\w+ )?(?!(?:decided|agreed|settled|chosen|got|switched|moved)\b)\w+(?:ed|en|ne|ing)\b)"
+_OWN_STEP = any_case(
+    r"^(?:(?:and|but|so|also|now|then|ok(?:ay)?|well|however|still|yet|though),? )*(?:(?:i|we)(?:['’](?:m|re)| am| are) (?:\w+ )?(?:trying|concerned|afraid|nervous|unsure|curious|targeting|aiming|working|struggling|wondering|thinking|considering|torn|feeling|confident|stuck|looking|planning|hoping|worried|getting|having|learning)\b|i(?:['’]ll| will) (?:also )?(?!not\b|never\b|only\b|take\b|go\b|be\b)\w+\b|(?:i|we)(?:['’]d| would)? (?:want|like|love|need|wish) to (?:further |really |also |finally )?(?!(?:see|have|get|be|receive|hear|know|approve|review|avoid|keep|stay|stick)\b)|(?:i|we)(?:['’]ve| have) (?:\w+ )?(?!(?:decided|agreed|settled|chosen|got|switched|moved)\b)\w+(?:ed|en|ne|ing)\b)"
 )
 """How somebody tells what he does, did or will do himself."""
 
-_OWN_STEP_IN_A_CASE = re.compile(
-    r"(?i)^(?:(?:and|but|so|also|now|then|well|however),? )?(?:(?:if|once|after|to|for|considering|given) (?:[^,]|,\d){1,120}, )?(?:then )?"
+_OWN_STEP_IN_A_CASE = any_case(
+    r"^(?:(?:and|but|so|also|now|then|well|however),? )?(?:(?:if|once|after|to|for|considering|given) (?:[^,]|,\d){1,120}, )?(?:then )?"
     r"i(?:['’]ll| will| can| could| may| might| need to| have to| should|(?:['’]d| would) (?:like|love|want) to) (?!not\b|never\b|only\b|be\b|see\b|have\b|get\b|hear\b|know\b|approve\b|review\b|avoid\b|keep\b|stay\b)\w+\b"
 )
 """The same behind a case or an aim: "If it feels right, I'll leave it", "To get both, I need to multiply"."""
 
-_JUDGES = re.compile(
-    r"(?i)^(?:(?:and|but|so|also|well),? )?i (?:really |do |also |truly )*appreciate (?!it (?:if|when)\b)|^sure,? let['’]?s\b|^(?:please |can you |could you )?help me\b(?!.*\b(?:always|never|every)\b)"
+_JUDGES = any_case(
+    r"^(?:(?:and|but|so|also|well),? )?i (?:really |do |also |truly )*appreciate (?!it (?:if|when)\b)|^sure,? let['’]?s\b|^(?:please |can you |could you )?help me\b(?!.*\b(?:always|never|every)\b)"
     r"|^(?:however|but),? (?:this|that|it) (?:doesn|isn|won|can|didn|wasn)['’]?t\b"
     r"|^(?:yeah|yes|yep|right|true|sure|exactly|absolutely|i agree|ok(?:ay)?),? .*\b(?:is|are) (?:\w+ )?(?:important|key|crucial|essential|vital|helpful|useful|good|great|nice|fine)(?: too)?$"
     r"|\bwill (?:really |definitely |certainly |probably |surely )+help(?: \w+){0,2}$|\bmakes? sense(?: too| to me)?$"
 )
 """How somebody judges what was proposed, thanks for it, falls in with it, asks for help with it, or says that it fails."""
 
-_RECKONS = re.compile(
-    r"(?i)\d ?[*×÷=] ?\(?\d|\(\d+ ?/ ?\d+\)|\b(?:probabilit|chances?\b|odds\b|outcomes?\b|fractions?\b|multipl|divid)(?=.*\b\d+[/:]\d+\b)|\bis (?:just |simply |always |then )?the (?:product|sum|square|quotient|difference|ratio) of\b|\b(?:subtract|divid|multiply|add)ing (?:\w+ ){0,3}(?:from|by|to) \d|\b\d:\d or \d/\d\b|\badds? up to \d"
+_RECKONS = any_case(
+    r"\d ?[*×÷=] ?\(?\d|\(\d+ ?/ ?\d+\)|\b(?:probabilit|chances?\b|odds\b|outcomes?\b|fractions?\b|multipl|divid)(?=.*\b\d+[/:]\d+\b)|\bis (?:just |simply |always |then )?the (?:product|sum|square|quotient|difference|ratio) of\b|\b(?:subtract|divid|multiply|add)ing (?:\w+ ){0,3}(?:from|by|to) \d|\b\d:\d or \d/\d\b|\badds? up to \d"
 )
 """How somebody reckons: a sign of arithmetic, a fraction beside a word of probability. A fraction alone may be a date."""
 
@@ -249,9 +249,7 @@ def _tells(bare: str) -> bool:
     return word_class(first) == "ed" and word_class(rest.partition(" ")[0]) in _TOLD and not _CHOSEN.match(first)
 
 
-_CHOSEN = re.compile(
-    r"(?i)(?:decided|agreed|settled|moved|approved|changed|switched|renamed|dropped|postponed|confirmed)$"
-)
+_CHOSEN = any_case(r"(?:decided|agreed|settled|moved|approved|changed|switched|renamed|dropped|postponed|confirmed)$")
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -353,31 +351,31 @@ def is_believed(text: str, section: str, form: str, place: Place) -> bool:
     return table[""] + sum(table.get(name, 0) for name in names) >= least
 
 
-_MAKES_ONE = re.compile(
-    r"(?i)^(?:(?:please|can you|could you|now|also|and|so|ok(?:ay)?),? )*(?:write|draw|create|make(?! sure)|design|compose|draft|explain|describe|turn|print|say|tell me|generate|build|paint|sketch|give me|invent|summari[sz]e|translate|rewrite|rephrase|imagine|check|count|find|prepare|produce|suggest|pick)\b(?P<what>[^:]*)(?P<open>: )?"
+_MAKES_ONE = any_case(
+    r"^(?:(?:please|can you|could you|now|also|and|so|ok(?:ay)?),? )*(?:write|draw|create|make(?! sure)|design|compose|draft|explain|describe|turn|print|say|tell me|generate|build|paint|sketch|give me|invent|summari[sz]e|translate|rewrite|rephrase|imagine|check|count|find|prepare|produce|suggest|pick)\b(?P<what>[^:]*)(?P<open>: )?"
 )
 """An order for one piece of work: what it is to be like stands behind it, or behind a colon."""
 
-_ONE_OF_SEVERAL = re.compile(
-    r"(?i)^(?:(?:please|no|ok(?:ay)?|then|just|and|so),? )*(?:use|take|keep|leave|put|cut|move|delete|swap|drop|try|start|do|fix|change|remove)\b.*\bthe (?:first|second|third|fourth|fifth|next|previous|other|others|left|right|upper|lower|middle|last)\b(?! (?:mon|tues|wednes|thurs|fri|satur|sun)day| (?:of|week|day|name))"
+_ONE_OF_SEVERAL = any_case(
+    r"^(?:(?:please|no|ok(?:ay)?|then|just|and|so),? )*(?:use|take|keep|leave|put|cut|move|delete|swap|drop|try|start|do|fix|change|remove)\b.*\bthe (?:first|second|third|fourth|fifth|next|previous|other|others|left|right|upper|lower|middle|last)\b(?! (?:mon|tues|wednes|thurs|fri|satur|sun)day| (?:of|week|day|name))"
 )
 """An order about one of several things at hand: "use the second photo"."""
 
-_AT_THIS_MOMENT = re.compile(
-    r"(?i)(?<!from )(?<!of )(?<!starting )\b(?:today|tonight|right now)\b|\b(?:by now|this time|for the moment|in (?:five|ten|\d+) minutes|i meant|haha|lol)\b"
+_AT_THIS_MOMENT = any_case(
+    r"(?<!from )(?<!of )(?<!starting )\b(?:today|tonight|right now)\b|\b(?:by now|this time|for the moment|in (?:five|ten|\d+) minutes|i meant|haha|lol)\b"
 )
 """Words by which something holds for the moment, or is said in fun."""
 
-_AS_IF = re.compile(r"(?i)^(?:please )?(?:write|make|do|read|say) (?:it|this|that) (?:as|like)\b")
+_AS_IF = any_case(r"^(?:please )?(?:write|make|do|read|say) (?:it|this|that) (?:as|like)\b")
 """How somebody has one text written another way."""
 
-_ONE_LIKED = re.compile(
-    r"(?i)^(?:where|this|that (?:one|idea|way)|the (?:first|second|third|last|next|other|idea|one)|to \w+ (?:her|him|it|them)|(?:an?|one|two|three|four|five|some|another) (?:\w+ ){0,2}(?:answers?|suggestions?|ideas?|versions?|names?|opinion|table|list|logo|summary))\b"
+_ONE_LIKED = any_case(
+    r"^(?:where|this|that (?:one|idea|way)|the (?:first|second|third|last|next|other|idea|one)|to \w+ (?:her|him|it|them)|(?:an?|one|two|three|four|five|some|another) (?:\w+ ){0,2}(?:answers?|suggestions?|ideas?|versions?|names?|opinion|table|list|logo|summary))\b"
 )
 """What is liked once: one of several things at hand, or a piece of work."""
 
-_LETS_DO = re.compile(
-    r"(?i)^(?:(?:and|so|but|ok(?:ay)?|now|then),? )*let['’]?s (?:not (?:fight|talk|panic|argue|worry)|go (?:through|on|over|ahead)|see|talk|play|pretend|imagine|look|try|wait|start|begin|continue|assume|say|hope)\b"
+_LETS_DO = any_case(
+    r"^(?:(?:and|so|but|ok(?:ay)?|now|then),? )*let['’]?s (?:not (?:fight|talk|panic|argue|worry)|go (?:through|on|over|ahead)|see|talk|play|pretend|imagine|look|try|wait|start|begin|continue|assume|say|hope)\b"
 )
 """What two do now: "let's go through the list"."""
 
@@ -402,11 +400,11 @@ def _is_of_one_thing(text: str, section: str, bare: str) -> bool:
     return bare.casefold().find(text[:_BEGINNING].casefold()) > _BEHIND
 
 
-_ONE = re.compile(r"(?i) (?:me |us )?(?:an?|the|my|our|his|her|one|two|three|four|five|this|that) ")
+_ONE = any_case(r" (?:me |us )?(?:an?|the|my|our|his|her|one|two|three|four|five|this|that) ")
 _BEGINNING, _BEHIND = 12, 15
 """Characters by which a statement is found in its sentence, and from which on it stands behind the order."""
 
-_FOR_ALL = re.compile(r"(?i)\b(?:from (?:now|here|today)|always|never|every|each|all|any|only|whenever|when you)\b")
+_FOR_ALL = any_case(r"\b(?:from (?:now|here|today)|always|never|every|each|all|any|only|whenever|when you)\b")
 """Words by which such an order holds for more than one."""
 
 
@@ -436,8 +434,8 @@ def with_referent(text: str, before: Sentence | None) -> str:
 _TEXTS = r"(?:change-?log|release notes?|logs?|outputs?|traces?|threads?|transcripts?|chats?|minutes|tickets?|feedback|readme|docs?|polic(?:y|ies)|terms|contracts?|clauses?|articles?|abstracts?|paragraphs?|sections?|poems?|haikus?|songs?|lyrics|stor(?:y|ies)|recipes?|ads?|adverts?|postings?|listings?|code|snippets?|functions?|scripts?|schemas?|quer(?:y|ies)|diffs?|mails?|e-?mails?|letters?|messages?|texts?|posts?|tweets?|signs?|notices?|posters?|captions?|invitations?|announcements?|disclaimers?|banners?|voicemails?|speech(?:es)?|scenes?|out-of-office(?: \w+)?|auto-?repl(?:y|ies)|cards?)"
 """What somebody may show, or has written for him."""
 
-_SHOWS_TEXT = re.compile(
-    r"(?i)^(?:(?:please|can you|could you|would you|now|also|hi|hey)[,]? )*(?:proof-?read|clean up|tidy up|compare|contrast|transcribe|simplify|annotate|translate|summari[sz]e|rephrase|rewrite|reword|paraphrase|polish|correct|check|edit|improve|explain|review|analy[sz]e|format|shorten|condense|boil down|fact-?check|comment on)\b[^:.?!]*(?::|\b(?:below|(?:the )?following|this (?:text|sentence|paragraph|mail|e-?mail|letter|message|poem|abstract|article|section|clause)))"
+_SHOWS_TEXT = any_case(
+    r"^(?:(?:please|can you|could you|would you|now|also|hi|hey)[,]? )*(?:proof-?read|clean up|tidy up|compare|contrast|transcribe|simplify|annotate|translate|summari[sz]e|rephrase|rewrite|reword|paraphrase|polish|correct|check|edit|improve|explain|review|analy[sz]e|format|shorten|condense|boil down|fact-?check|comment on)\b[^:.?!]*(?::|\b(?:below|(?:the )?following|this (?:text|sentence|paragraph|mail|e-?mail|letter|message|poem|abstract|article|section|clause)))"
     r"|^[^:.?!]{0,80}\b(?:i quote|quote|and i quote|wrote back|writes|wrote|says|said|reads|reply|replied|comment|mail|e-?mail|letter|message|sign|poster|notice|manual|assignment|review|terms|text|sentence|paragraph|slogan|headline|clause|proverb|saying|motto|change-?log|job ad|job posting)[^:.?!]{0,60}:(?= |$)"
     r"|^(?:(?:please|can you|could you|now|also|hi|hey|and)[,]? )*(?:read|look at|have a look at|take a look at|what (?:do|would) you (?:think|make|say) (?:of|about|to)|what about|is|are|does|tell me (?:if|whether|what) you think of) (?:the following|this|these)\b[^:.?!]{0,80}:(?= |$)"
     rf"|^(?:from|out of|copied from|pasted from|found (?:this )?(?:in|on)) (?:the|their|his|her|my|our|an?|this|that) (?:[\w'’.-]+ ){{0,3}}(?:{_TEXTS}|website|site|wiki|faq|lease|forum|book|slides|mailing list|meeting|newsletter|magazine|newspaper|app|channel|group)\b[^:.?!]{{0,40}}:(?= |$)"
@@ -449,20 +447,20 @@ _SHOWS_TEXT = re.compile(
 """How somebody begins who shows a text of others, or one to be worked on: what stands behind it orders nothing."""
 
 
-_WORKS_ON_TEXT = re.compile(
-    r"(?i)^(?:(?:please|can you|could you|would you|now|also|hi|hey)[,]? )*(?:proof-?read|compare|contrast|translate|summari[sz]e|rephrase|rewrite|reword|paraphrase|simplify|shorten|condense|explain|review|analy[sz]e|improve|correct) (?:the|these|those|this|both|my|our|their|his|her|two|three) |\b(?:tell me (?:if|whether|what|how)|what do you think|is (?:it|this|that))\b[^:]*:$"
+_WORKS_ON_TEXT = any_case(
+    r"^(?:(?:please|can you|could you|would you|now|also|hi|hey)[,]? )*(?:proof-?read|compare|contrast|translate|summari[sz]e|rephrase|rewrite|reword|paraphrase|simplify|shorten|condense|explain|review|analy[sz]e|improve|correct) (?:the|these|those|this|both|my|our|their|his|her|two|three) |\b(?:tell me (?:if|whether|what|how)|what do you think|is (?:it|this|that))\b[^:]*:$"
 )
 """An order to work on one text: what that is called announces nothing."""
 
-_HOLDS_ELSEWHERE = re.compile(
-    r"(?i)^(?:(?:so|and|but|ok(?:ay)?),? )*(?:in (?:chess|checkers|poker|bridge|monopoly|scrabble|backgammon|sudoku|tetris|tennis|football|soccer|basketball|handball|volleyball|hockey|golf|rugby|cricket|baseball)\b"
+_HOLDS_ELSEWHERE = any_case(
+    r"^(?:(?:so|and|but|ok(?:ay)?),? )*(?:in (?:chess|checkers|poker|bridge|monopoly|scrabble|backgammon|sudoku|tetris|tennis|football|soccer|basketball|handball|volleyball|hockey|golf|rugby|cricket|baseball)\b"
     r"|in (?:my|the|this|that|our|a) (?:\w+ )?(?:novel|story|book|film|movie|play|comic|fairy tale|thriller|saga|game|world|kingdom)\b[^:]*\b(?:laws?|rules?|commandments?|customs?|oaths?|tells|says|forbids|shouts)\b[^:]*:"
     r"|(?:the |some |these )?(?:rules|laws|requirements|conditions|criteria) (?:of|in|from|for|on) (?:the |this |that |my |our |an? )?(?:[\w-]+ )?(?:game|puzzle|riddle|sport|contest|tournament|story|novel|quiz|job|ad|advert|advertisement|posting|listing|tender|leaflet|flyer|brochure|forum|poster|puzzle)\b)"
 )
 """What holds in a game, in a story, for who answers an advertisement."""
 
-_SAYS_NOTHING = re.compile(
-    r"(?i)^(?:(?:and|but|so|oh|well|please|haha|lol),? )*(?:(?:please )?don['’]?t (?:even )?(?:ask (?:me )?(?:how|why|what|where|who)|get me (?:wrong|started)|tell me|quote me|laugh|judge|hold your breath|look at me|you (?:have|need|think|dare|just))\b|never (?:say never|again!|been better|heard of|a dull moment)\b|(?:you|one) never knows?\b|always a pleasure|no (?:pun intended|such luck|kidding|offen[cs]e|luck|wonder|way|chance|hard feelings|pain,? no gain)\b"
+_SAYS_NOTHING = any_case(
+    r"^(?:(?:and|but|so|oh|well|please|haha|lol),? )*(?:(?:please )?don['’]?t (?:even )?(?:ask (?:me )?(?:how|why|what|where|who)|get me (?:wrong|started)|tell me|quote me|laugh|judge|hold your breath|look at me|you (?:have|need|think|dare|just))\b|never (?:say never|again!|been better|heard of|a dull moment)\b|(?:you|one) never knows?\b|always a pleasure|no (?:pun intended|such luck|kidding|offen[cs]e|luck|wonder|way|chance|hard feelings|pain,? no gain)\b"
     r"|nothing (?:ventured|beats|new|special|fancy|personal)\b|i(?:['’]ll| will| would|['’]d) never (?:understand|know|get used|forget|have (?:guessed|thought))\b|who(?:ever)? (?:would have|cares|knew)\b|(?:it['’]s|it is) always (?:\w+|the same|something|dns)\W*$)"
 )
 """A turn of phrase, which forbids and demands nothing: "don't ask how long that took"."""
@@ -470,15 +468,15 @@ _SAYS_NOTHING = re.compile(
 _OFFERS = re.compile(r"^\(?(?P<first>1|[aAiI])[).] .*\s\(?(?:2|[bB]|ii|II)[).] ")
 """Things to choose from, in a row."""
 
-_SOURCE_ONLY = re.compile(
-    r"(?i)^(?:from(?: here)?|see|source|via|link|cf|ref(?:erence)?|found (?:it )?here):? *https?://\S+\W*$"
+_SOURCE_ONLY = any_case(
+    r"^(?:from(?: here)?|see|source|via|link|cf|ref(?:erence)?|found (?:it )?here):? *https?://\S+\W*$"
 )
 """Where something shown is from."""
 
-_IS_BELOW = re.compile(r"(?i)\b(?:below|following(?: \w+){0,3})\W*$")
+_IS_BELOW = any_case(r"\b(?:below|following(?: \w+){0,3})\W*$")
 """How somebody ends who shows a text in the next lines."""
 
-_HEADER = re.compile(r"(?i)^(?:from|to|subject|date|sent|cc|re|von|an|betreff|gesendet): \S")
+_HEADER = any_case(r"^(?:from|to|subject|date|sent|cc|re|von|an|betreff|gesendet): \S")
 """A line at the head of a mail."""
 
 _LOG_LINE = re.compile(
@@ -489,23 +487,23 @@ _LOG_LINE = re.compile(
 _SPEAKER = re.compile(r"^(?P<who>[A-Z][\w.-]*(?: [\w.-]+)?): \S")
 """A line of a talk that somebody shows."""
 
-_SAYS_HIMSELF = re.compile(
-    r"(?i)(?:ps|nb|note|rule|decision|preference|fact|constraint|limit|todo|important|remember|reminder|also|update|correction)s?"
+_SAYS_HIMSELF = any_case(
+    r"(?:ps|nb|note|rule|decision|preference|fact|constraint|limit|todo|important|remember|reminder|also|update|correction)s?"
 )
 """Labels of what the user says himself."""
 
-_OF_AN_AGENT = re.compile(
-    r"(?i)\b(?:let me know if you(?:['’]d| would) like me to|would you like me to|shall i (?:continue|proceed|go ahead)|do you want me to)\b"
+_OF_AN_AGENT = any_case(
+    r"\b(?:let me know if you(?:['’]d| would) like me to|would you like me to|shall i (?:continue|proceed|go ahead)|do you want me to)\b"
 )
 """How an agent ends: who writes this to one shows the words of another."""
 
-_WAS_SHOWN = re.compile(
-    rf"(?i)\b(?:that|this)(?:['’]s| is| was) (?:the (?!(?:only|last|first|next|new|right|wrong|best)\b)|his |her |their |(?:my|our) (?!(?:own|final|new)\b)(?:[\w-]+['’]s ))(?:(?!only\b)[\w-]+ ){{0,2}}{_TEXTS}\W*(?:$|from\b|by\b|that\b|they\b|he\b|she\b|i (?:got|found|received)\b|we (?:got|received)\b)"
+_WAS_SHOWN = any_case(
+    rf"\b(?:that|this)(?:['’]s| is| was) (?:the (?!(?:only|last|first|next|new|right|wrong|best)\b)|his |her |their |(?:my|our) (?!(?:own|final|new)\b)(?:[\w-]+['’]s ))(?:(?!only\b)[\w-]+ ){{0,2}}{_TEXTS}\W*(?:$|from\b|by\b|that\b|they\b|he\b|she\b|i (?:got|found|received)\b|we (?:got|received)\b)"
 )
 """How somebody names a text that he has just shown: "that was the mail"."""
 
-_ABOUT_WHAT_IS_ABOVE = re.compile(
-    r"(?i)^\^|\b(?:that|this|it)(?:['’]s| is| was) (?:from|by|what (?:the|my|our|an?|[A-Z])\w*) |\b(?:is|was) (?:that|this|it) (?:from|by)\b|\bwhich of (?:those|these|them)\b|\bwhat (?:does|do|did) (?:she|he|they) (?:\w+ )?(?:wants?|mean|say|ask)\b|\bhomework\b|\b(?:found|got|copied|pasted) (?:it|this|that) (?:in|from|on)\b|\b(?:the|text|mail|message|list) above\b|\bwhat (?:do you (?:think of|make of)|is wrong with|does) (?:that|this|it)\b"
+_ABOUT_WHAT_IS_ABOVE = any_case(
+    r"^\^|\b(?:that|this|it)(?:['’]s| is| was) (?:from|by|what (?:the|my|our|an?|[A-Z])\w*) |\b(?:is|was) (?:that|this|it) (?:from|by)\b|\bwhich of (?:those|these|them)\b|\bwhat (?:does|do|did) (?:she|he|they) (?:\w+ )?(?:wants?|mean|say|ask)\b|\bhomework\b|\b(?:found|got|copied|pasted) (?:it|this|that) (?:in|from|on)\b|\b(?:the|text|mail|message|list) above\b|\bwhat (?:do you (?:think of|make of)|is wrong with|does) (?:that|this|it)\b"
 )
 """How somebody speaks of a text that he has just shown."""
 
@@ -569,8 +567,8 @@ _MIN_SHOWN = 2
 """Sentences of a message that shows something and says something of it."""
 
 
-_LEAD = re.compile(
-    r"(?i)^(?:(?:hi|hey|hello|ok(?:ay)?|so|and|but|also|oh|well|right|fyi|btw|by the way|please|pls|plz|yes|ah|anyway|quick one|(?:no|nope|nah)(?=[,:.!])|heads[- ]up|just so you know|note|for reference|remember)(?:[,:.!]| -)? )+(?=\S+ \S)"
+_LEAD = any_case(
+    r"^(?:(?:hi|hey|hello|ok(?:ay)?|so|and|but|also|oh|well|right|fyi|btw|by the way|please|pls|plz|yes|ah|anyway|quick one|(?:no|nope|nah)(?=[,:.!])|heads[- ]up|just so you know|note|for reference|remember)(?:[,:.!]| -)? )+(?=\S+ \S)"
 )
 """Words before a statement that say nothing of it."""
 
@@ -580,25 +578,25 @@ def without_lead(line: str) -> str:
     return _LEAD.sub("", line).rstrip(" .!;,")
 
 
-_FRAGMENT = re.compile(r"(?i)(?:no|not|max|only|without|at most|at least) [^,;]*")
+_FRAGMENT = any_case(r"(?:no|not|max|only|without|at most|at least) [^,;]*")
 """The part of a sentence that forbids something and has no verb: alone it says too little."""
 
 _MIN_BESIDE = 6
 """Characters that a sentence has beside a fragment of it."""
 
 
-_POINTS_ONLY = re.compile(r"(?i)(?:please )?(?:do not|don['’]?t|never|always) \w+ (?:it|that|this|them|those|these)")
+_POINTS_ONLY = any_case(r"(?:please )?(?:do not|don['’]?t|never|always) \w+ (?:it|that|this|them|those|these)")
 """A rule that says nothing without what it points at."""
 
-_LEAVES_IT = re.compile(
-    r"(?i)(?:please |just |then |ok(?:ay)? )*(?:leave|keep|let|do|put|make) (?:it|that|this|them|those|these)(?: (?:alone|be|all|as (?:it|they) (?:is|are|was|were)|as is|like (?:this|that)|so|there|in|out|this way|that way|for now|short|simple))*"
+_LEAVES_IT = any_case(
+    r"(?:please |just |then |ok(?:ay)? )*(?:leave|keep|let|do|put|make) (?:it|that|this|them|those|these)(?: (?:alone|be|all|as (?:it|they) (?:is|are|was|were)|as is|like (?:this|that)|so|there|in|out|this way|that way|for now|short|simple))*"
 )
 """A rule of pronouns alone, with nothing before it that they could stand for."""
 
-_COMPARES_ONLY = re.compile(r"(?i)(?:no|not|not any) (?:\w+er|more|less)")
+_COMPARES_ONLY = any_case(r"(?:no|not|not any) (?:\w+er|more|less)")
 """A correction of what was just made: "no bigger"."""
 
-_OPPOSITE = re.compile(r"(?i)(?:never|not|no) [^,;]{1,30}")
+_OPPOSITE = any_case(r"(?:never|not|no) [^,;]{1,30}")
 """The other half of a rule that stands before it: "always Sie, never du"."""
 
 
@@ -644,9 +642,7 @@ def _is_part(text: str, line: str) -> bool:
 _OF_A_HEAD = -60
 """Hundredths of a logit from which on the beginning of a sentence may belong to the rule at its end."""
 
-_AFTER_COLON = re.compile(
-    r"(?i)^[^:.,;]{3,40}\b(?:short|is|was|said|news|point|question|result|outcome|bottom line): "
-)
+_AFTER_COLON = any_case(r"^[^:.,;]{3,40}\b(?:short|is|was|said|news|point|question|result|outcome|bottom line): ")
 """Words before a colon that only announce what is said behind it: "Long story short: …"."""
 
 

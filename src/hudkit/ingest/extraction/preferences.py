@@ -16,6 +16,7 @@ from functools import cache
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.hedging import is_supposition
 from hudkit.ingest.extraction.prose import Sentence
 
@@ -68,9 +69,7 @@ _LIKES: tuple[str, ...] = (
 )
 """How somebody says what he likes: `what` is it; the whole clause is kept where it says `not`."""
 
-_PERSON = re.compile(
-    r"(?i)\b(?:i|we|my|our|me|users?|anytime|any time|any day|every time|in my case|not an?|not the)\b"
-)
+_PERSON = any_case(r"\b(?:i|we|my|our|me|users?|anytime|any time|any day|every time|in my case|not an?|not the)\b")
 """Who likes: without one of these no row fits."""
 
 _BEGIN = (
@@ -104,58 +103,58 @@ _ORDERS_OF_TALK: tuple[str, ...] = (
 )
 """How an order about talk reads that holds for every answer."""
 
-_POLITELY = re.compile(
-    r"(?i)^(?:(?:and|also|so|oh|by the way|btw)[,]? )*(?:it would (?:be (?:very |really )?(?:nice|great|good|lovely|helpful|kind|best)|help(?: me)?(?: a lot)?|mean (?:a lot|much)(?: to me)?) if you (?:could |would |can )?|i(?:'d| would) (?:like|want|prefer|love) you to |i (?:want|need) you to |(?:could|can|would|will) you (?:please )?(?=.*\b(?:from now on|always|in (?:the )?future|going forward|every time)\b)|i(?:'d| would) (?:appreciate it|be (?:grateful|glad|happy)) if you (?:could |would )?)"
+_POLITELY = any_case(
+    r"^(?:(?:and|also|so|oh|by the way|btw)[,]? )*(?:it would (?:be (?:very |really )?(?:nice|great|good|lovely|helpful|kind|best)|help(?: me)?(?: a lot)?|mean (?:a lot|much)(?: to me)?) if you (?:could |would |can )?|i(?:'d| would) (?:like|want|prefer|love) you to |i (?:want|need) you to |(?:could|can|would|will) you (?:please )?(?=.*\b(?:from now on|always|in (?:the )?future|going forward|every time)\b)|i(?:'d| would) (?:appreciate it|be (?:grateful|glad|happy)) if you (?:could |would )?)"
 )
 """What is polite around an order."""
 
-_OTHER_CLAUSE = re.compile(
-    r"(?i),? ?(?:(?:and |so |but |then )*(?:can|could|would|will) (?:you|we)\b|(?:and|so|but) (?:now |then )?(?:i|we|you|he|she|they|it|there|my|what|how)\b(?! (?:prefer|like|want))|(?:(?<=, )|(?<=,)|so )(?:how|what|why|where|which) (?:can|do|should|would|could|is|are|i|made)\b|,? ?(?:do|does|is|are) (?:you|it|there)\b|(?:which|that)'?s? (?:is|are|was|were) (?:why|my|a|the)\b|considering\b|taking into account\b|given that\b|aiming\b|(?<=, )(?:and )?(?:also )?(?:provide|give|show|help|explain|suggest|include)\b|and also (?:provide|give|show|help|explain|suggest|include|how)\b|so (?:now )?i want to\b|like i (?:mentioned|said)|and i(?:'ve|'m|’ve|’m)|but i(?:'m|’m)|->)"
+_OTHER_CLAUSE = any_case(
+    r",? ?(?:(?:and |so |but |then )*(?:can|could|would|will) (?:you|we)\b|(?:and|so|but) (?:now |then )?(?:i|we|you|he|she|they|it|there|my|what|how)\b(?! (?:prefer|like|want))|(?:(?<=, )|(?<=,)|so )(?:how|what|why|where|which) (?:can|do|should|would|could|is|are|i|made)\b|,? ?(?:do|does|is|are) (?:you|it|there)\b|(?:which|that)'?s? (?:is|are|was|were) (?:why|my|a|the)\b|considering\b|taking into account\b|given that\b|aiming\b|(?<=, )(?:and )?(?:also )?(?:provide|give|show|help|explain|suggest|include)\b|and also (?:provide|give|show|help|explain|suggest|include|how)\b|so (?:now )?i want to\b|like i (?:mentioned|said)|and i(?:'ve|'m|’ve|’m)|but i(?:'m|’m)|->)"
 )
 """How the clause begins that goes on with something else."""
 
-_BEHIND = re.compile(r"(?i),? (?:like|as|which|the way) (?:i|we) prefer\b")
+_BEHIND = any_case(r",? (?:like|as|which|the way) (?:i|we) prefer\b")
 """What stands behind that which is liked."""
-_CONSIDERS = re.compile(r"(?i)(?:considering |thinking (?:of|about) |planning (?:on |for )|looking (?:at|into) )?")
+_CONSIDERS = any_case(r"(?:considering |thinking (?:of|about) |planning (?:on |for )|looking (?:at|into) )?")
 
 _MAX_PURPOSE = 90
-_PURPOSE = re.compile(
-    r"(?i)^(?:i'm|i am|i’m|we're|we are) (?:kinda |currently |just |now )?(?:(?:trying|working|struggling|looking|planning|going|considering) (?:to decide |to |on |for |with )?)?(?P<what>[^;]+?),? (?:so|and|since|because|therefore) $"
+_PURPOSE = any_case(
+    r"^(?:i'm|i am|i’m|we're|we are) (?:kinda |currently |just |now )?(?:(?:trying|working|struggling|looking|planning|going|considering) (?:to decide |to |on |for |with )?)?(?P<what>[^;]+?),? (?:so|and|since|because|therefore) $"
 )
 """What somebody is after, in front of what he prefers."""
 
-_ASKED = re.compile(
-    r"(?i)\b(?:if|whether|do|does|did|would|should|could|can|why|what|when|where|how|which)(?: you think)? $"
+_ASKED = any_case(
+    r"\b(?:if|whether|do|does|did|would|should|could|can|why|what|when|where|how|which)(?: you think)? $"
 )
-_HABIT = re.compile(r"(?i)^(?:i|we) (?:mostly|usually|always|generally|normally) ")
-_THEREFORE = re.compile(
-    r"(?i)\bso (?:please |just |then )?(?:show|give|use|write|keep|make|put|explain|answer|i'd|i would|i prefer|i want)\b"
+_HABIT = any_case(r"^(?:i|we) (?:mostly|usually|always|generally|normally) ")
+_THEREFORE = any_case(
+    r"\bso (?:please |just |then )?(?:show|give|use|write|keep|make|put|explain|answer|i'd|i would|i prefer|i want)\b"
 )
 """What somebody usually does is a fact; where something follows from it, it is a wish."""
-_NEEDS_VERB = re.compile(
-    r"(?i)\b(?:when|rather|sooner|vegetarian|vegan|blind|dyslexic|left-handed|new|beginner|allergic|usually|mostly|always|generally|normally)\b"
+_NEEDS_VERB = any_case(
+    r"\b(?:when|rather|sooner|vegetarian|vegan|blind|dyslexic|left-handed|new|beginner|allergic|usually|mostly|always|generally|normally)\b"
 )
 """What was liked cannot be read without these words before it."""
-_PRONOUN = re.compile(r"(?i) (?:it|that|this)$")
+_PRONOUN = any_case(r" (?:it|that|this)$")
 _NAMED = re.compile(
     r"\b(?:using|use|with|in|on|chose|chosen|of|picked|like|is) (?P<name>[A-Z][\w.+#-]*(?: [A-Z\d][\w.+#-]*){0,3})"
 )
 """A name that a pronoun behind it may stand for."""
 
-_ANNOUNCES = re.compile(r"(?i)\blet(?:'|’)?(?: u)?s\b|\bso (?:use|take|switch)\b")
+_ANNOUNCES = any_case(r"\blet(?:'|’)?(?: u)?s\b|\bso (?:use|take|switch)\b")
 """What is liked is then decided: the decision is what counts."""
 
-_WORK_WANTED = re.compile(
-    r"(?i)^ *(?:you to|(?:\w+ ){1,3}to be able to|to (?:be able|have a|add|build|make (?!it)|create|start|know|ask|see if|check|understand|learn|see (?:an?|some|how|what) (?![^.;]*\b(?:first|before|every|always|each)\b)|get (?:this|that|the|it))\b|wait\b|just get\b)"
+_WORK_WANTED = any_case(
+    r"^ *(?:you to|(?:\w+ ){1,3}to be able to|to (?:be able|have a|add|build|make (?!it)|create|start|know|ask|see if|check|understand|learn|see (?:an?|some|how|what) (?![^.;]*\b(?:first|before|every|always|each)\b)|get (?:this|that|the|it))\b|wait\b|just get\b)"
 )
 """What shall be done or built, in the form of a wish."""
 
-_NO_OBJECT = re.compile(
-    r"(?i)^(?:it|that|this|them|to|not|so|if|when|but|and|neither|both|either|whatever|the (?:former|latter|first|second))\b.{0,4}$"
+_NO_OBJECT = any_case(
+    r"^(?:it|that|this|them|to|not|so|if|when|but|and|neither|both|either|whatever|the (?:former|latter|first|second))\b.{0,4}$"
 )
-_IN_PASSING = re.compile(r"(?i)\b(?:statement|as stated|mentioned|in my)\b.*$")
-_MOMENT = re.compile(
-    r"(?i)\bbut (?:fine|ok|okay|if)\b|\b(?:this (?:function|file|one|bug|time|line|page|idea|approach)|right now|today|yesterday|tonight|tomorrow|that you|what you|your (?:idea|help|work|approach|suggestion|patience)|working with you|it here|so far)\b"
+_IN_PASSING = any_case(r"\b(?:statement|as stated|mentioned|in my)\b.*$")
+_MOMENT = any_case(
+    r"\bbut (?:fine|ok|okay|if)\b|\b(?:this (?:function|file|one|bug|time|line|page|idea|approach)|right now|today|yesterday|tonight|tomorrow|that you|what you|your (?:idea|help|work|approach|suggestion|patience)|working with you|it here|so far)\b"
 )
 """What is liked at this moment, or of what was just done."""
 
@@ -261,9 +260,9 @@ def _shortened(text: str) -> str:
 @cache
 def _any_row(rows: tuple[str, ...]) -> re.Pattern[str]:
     """The rows of a table as one pattern, where it does not matter which of them fits."""
-    return re.compile("|".join(f"(?:{row})" for row in rows), re.IGNORECASE)
+    return any_case("|".join(f"(?:{row})" for row in rows))
 
 
 @cache  # compiled with the first message, not when the package is imported
 def _patterns(rows: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(row, re.IGNORECASE) for row in rows)
+    return tuple(any_case(row) for row in rows)

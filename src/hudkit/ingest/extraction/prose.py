@@ -23,6 +23,8 @@ from functools import lru_cache
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
+
 _MAX_MESSAGE = 12_000
 """Characters of a message that are read, half from its beginning and half from its end: people ask before and after
 what they paste."""
@@ -96,8 +98,8 @@ _END = re.compile(r"(?:(?:[.!?]+|…|;)[\"')\]]*|(?<=\s)[:;]-?[)DP(]+)(?:\s+|$)"
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|Dr|Mr|Ms|Mrs|St|No|z\.B|bzw|usw|ca)|\b[A-Z])\.$"
 )
-_HEADING = re.compile(
-    r"(?i)^#{1,6}\s+(?:\w+\s+){0,3}(?:rules|constraints|requirements|guidelines|conventions|principles|restrictions)\s*:?\s*$"
+_HEADING = any_case(
+    r"^#{1,6}\s+(?:\w+\s+){0,3}(?:rules|constraints|requirements|guidelines|conventions|principles|restrictions)\s*:?\s*$"
 )
 """A heading of a person's own, where others are comments."""
 
@@ -230,8 +232,8 @@ def _split(text: str, bare: str, bullet: bool, lead: str) -> Iterator[tuple[str,
             yield piece.rstrip("; "), cover.rstrip("; "), asks, bullet, lead
 
 
-_SMALL_WORD = re.compile(
-    r"(?i)\b(?:the|an?|to|of|and|or|but|is|are|was|were|be|been|has|have|had|do|does|did|will|would|can|could|may|might|must|should|not|no|never|always|only|i|you|we|he|she|it|they|me|us|him|them|my|your|our|his|its|their|this|that|these|those|in|on|for|with|by|from|at|as|so|if|when|than|because|let|please|der|die|das|den|und|nicht|keine?n?|bitte|ist|sind|mit|immer|nie)\b|[^\w\s.!?]|[^\x00-\x7f]"
+_SMALL_WORD = any_case(
+    r"\b(?:the|an?|to|of|and|or|but|is|are|was|were|be|been|has|have|had|do|does|did|will|would|can|could|may|might|must|should|not|no|never|always|only|i|you|we|he|she|it|they|me|us|him|them|my|your|our|his|its|their|this|that|these|those|in|on|for|with|by|from|at|as|so|if|when|than|because|let|please|der|die|das|den|und|nicht|keine?n?|bitte|ist|sind|mit|immer|nie)\b|[^\w\s.!?]|[^\x00-\x7f]"
 )
 """A word or a mark that holds a sentence together."""
 

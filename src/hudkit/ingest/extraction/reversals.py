@@ -26,6 +26,7 @@ from functools import cache
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.conflicts import Statement
 from hudkit.ingest.extraction.hedging import is_of_others, is_question, is_supposition
 from hudkit.ingest.extraction.lexicon import VERBS, names_in
@@ -93,22 +94,22 @@ _ROWS: tuple[tuple[str, str], ...] = (
     ("turned down", r"^(?:(?:no|nah|hm+|ok(?:ay)?|so|actually|sorry|please|about [^:,]{2,40}|for [^:,]{2,40})[,:.]? )*(?:not|no more|enough of|enough with) (?:the |a |an |in |on |with )?(?P<of>[^,;:!.]{2,40}?)(?=$|[,;:.!–—]| (?:any ?more|after all|but|any longer|then)\b)"),
 )  # fmt: skip
 
-_TURN = re.compile(
-    r"(?i)\b(?:(?:changed|change|changing) (?:my|our|her|his|their) minds?|change of (?:plans?|heart|mind)|plans? (?:has |have )?changed|new plan|on second thoughts?|second thoughts|slept on it|had another (?:think|look)|(?:thought|thinking) (?:about it|it over) (?:again|some more|more)|thought it over|reconsider(?:ed|ing)?|on reflection|scratch that|strike that|forget (?:it|that|what i said)|never mind what|i take (?:that|it) back|i was wrong|my mistake|convinced me|talked me (?:out of|into)|com(?:e|ing) (?:round|around) to|came (?:round|around) to|u-turn|after all|back to square|let's not|had a vote|voted|correction|no,? wait|wait,? no|turn(?:s|ed) out)\b"
+_TURN = any_case(
+    r"\b(?:(?:changed|change|changing) (?:my|our|her|his|their) minds?|change of (?:plans?|heart|mind)|plans? (?:has |have )?changed|new plan|on second thoughts?|second thoughts|slept on it|had another (?:think|look)|(?:thought|thinking) (?:about it|it over) (?:again|some more|more)|thought it over|reconsider(?:ed|ing)?|on reflection|scratch that|strike that|forget (?:it|that|what i said)|never mind what|i take (?:that|it) back|i was wrong|my mistake|convinced me|talked me (?:out of|into)|com(?:e|ing) (?:round|around) to|came (?:round|around) to|u-turn|after all|back to square|let's not|had a vote|voted|correction|no,? wait|wait,? no|turn(?:s|ed) out)\b"
 )
 """Words by which somebody turns from what he said, whatever it was."""
 
-_WEAK_TURN = re.compile(
-    r"(?i)\b(?:actually|instead|rather|back to|went back|go(?:ing)? back|again|from (?:now|here|today)(?: on| forward)?|in (?:the )?future|as of|any ?more|any longer|no longer|better|switch(?:ed|ing)? to|mov(?:e|ed|ing) to|now|new|enough|will do|would do|sooner|just|only|since|so|then|not|but|oh|hmm?)\b"
+_WEAK_TURN = any_case(
+    r"\b(?:actually|instead|rather|back to|went back|go(?:ing)? back|again|from (?:now|here|today)(?: on| forward)?|in (?:the )?future|as of|any ?more|any longer|no longer|better|switch(?:ed|ing)? to|mov(?:e|ed|ing) to|now|new|enough|will do|would do|sooner|just|only|since|so|then|not|but|oh|hmm?)\b"
 )
 
-_EXCEPTS = re.compile(
-    r"(?i)\b(?:for|in|on|during|with|to fix) (?:this|that|the current) (?:one |single |particular )?\w+|\b(?:just |only )?(?:this once|just once|this time|for once|this one time)\b|\b(?:as|with) (?:an|one) exception\b|\bone[- ]off\b|\b(?:today|tonight|this week) only\b|\bonly (?:today|tonight|this week)\b"
+_EXCEPTS = any_case(
+    r"\b(?:for|in|on|during|with|to fix) (?:this|that|the current) (?:one |single |particular )?\w+|\b(?:just |only )?(?:this once|just once|this time|for once|this one time)\b|\b(?:as|with) (?:an|one) exception\b|\bone[- ]off\b|\b(?:today|tonight|this week) only\b|\bonly (?:today|tonight|this week)\b"
 )
 """Words that say that something holds for one case."""
 
-_FORBIDS = re.compile(
-    r"(?i)\b(?:never|don't|do not|no|nobody|nothing|not|avoid|only|alone|untouched|without|except|stop|leave|forbidden|frozen|hands off|off[- ]limits|must|always|wait|before|until|unless|ask|under|below|above|over|every|all|each|need\w*|has to|have to|keep|at least|at most|max\w*|required|mandatory)\b"
+_FORBIDS = any_case(
+    r"\b(?:never|don't|do not|no|nobody|nothing|not|avoid|only|alone|untouched|without|except|stop|leave|forbidden|frozen|hands off|off[- ]limits|must|always|wait|before|until|unless|ask|under|below|above|over|every|all|each|need\w*|has to|have to|keep|at least|at most|max\w*|required|mandatory)\b"
 )
 """Words of a rule that something could be allowed against."""
 
@@ -161,15 +162,15 @@ _EMPTY = frozenset(
     ]
 )
 """Stems that say nothing of what is meant."""
-_DONE_NOUNS = re.compile(
-    r"(?i)\b(?:step|phase|task|next|current|sprint|milestone|until|till|while|during|before|for this|this (?:week|sprint|month)|temporary|temporarily|for now)\b"
+_DONE_NOUNS = any_case(
+    r"\b(?:step|phase|task|next|current|sprint|milestone|until|till|while|during|before|for this|this (?:week|sprint|month)|temporary|temporarily|for now)\b"
 )
 """Words of a statement that ends when something is done."""
-_DONE = re.compile(
-    rf"(?i){_LEAD}(?P<of>(?:the |our |my )?[^,;:!]{{2,60}}?)(?:{_BE}|{_HAVE})(?: been)?{_ADVERB} (?:done(?: and dusted)?|signed off|wrapped up|sorted|settled|in the bag|finished|completed?|ready|merged|shipped|live|back|answered|arrived|passed|over|through|released|approved|behind us)\b"
+_DONE = any_case(
+    rf"{_LEAD}(?P<of>(?:the |our |my )?[^,;:!]{{2,60}}?)(?:{_BE}|{_HAVE})(?: been)?{_ADVERB} (?:done(?: and dusted)?|signed off|wrapped up|sorted|settled|in the bag|finished|completed?|ready|merged|shipped|live|back|answered|arrived|passed|over|through|released|approved|behind us)\b"
 )
-_PRONOUN = re.compile(
-    r"(?i)^(?:it|that|this|those|these|them|they|he|she|there|here|what|which|who|i|we|you|one|all|everything|nothing|something|work|things?)$"
+_PRONOUN = any_case(
+    r"^(?:it|that|this|those|these|them|they|he|she|there|here|what|which|who|i|we|you|one|all|everything|nothing|something|work|things?)$"
 )
 
 
@@ -179,8 +180,8 @@ _GENERIC = word_stems(
 )
 """Stems that half of all statements have: alone they name none."""
 
-_CUES = re.compile(
-    rf"(?i)\b(?:{_OVER}|{_FINE}|no|not|longer|ended|expired|lapsed|fell|fallen|died|collapsed|ran|run|end|left|quit|resigned|stepped|moved|handed|any ?more|rip|throw|cut|take|leave|{_DROPS}|{_DROPPED}|may|can|could|might|allowed|free|need|needs|bother|back|again|go|after all|said|says|confirmed|told|agreed|too|overkill|an?|useless|fragile|won't|can't|cannot|doesn't|don't|didn't|isn't|turn(?:s|ed)|giving|causing|raised|nobody|no one|exception|exempt|cost|takes|costs|has|lacks?|got|failed|hates?|dislikes?|reject\w*|vetoed|refused?|against|complained|enough|never|ain't)\b"
+_CUES = any_case(
+    rf"\b(?:{_OVER}|{_FINE}|no|not|longer|ended|expired|lapsed|fell|fallen|died|collapsed|ran|run|end|left|quit|resigned|stepped|moved|handed|any ?more|rip|throw|cut|take|leave|{_DROPS}|{_DROPPED}|may|can|could|might|allowed|free|need|needs|bother|back|again|go|after all|said|says|confirmed|told|agreed|too|overkill|an?|useless|fragile|won't|can't|cannot|doesn't|don't|didn't|isn't|turn(?:s|ed)|giving|causing|raised|nobody|no one|exception|exempt|cost|takes|costs|has|lacks?|got|failed|hates?|dislikes?|reject\w*|vetoed|refused?|against|complained|enough|never|ain't)\b"
 )
 
 
@@ -280,8 +281,8 @@ def _meant(
     return best[2], best[3]
 
 
-_SAID_OF = re.compile(
-    r"(?i)^(?:the |that |our |my )?(?:rule|decision|note|constraint|restriction|preference|ban|limit|requirement|what (?:i|we) (?:said|noted|decided|wrote|agreed)) (?:on|about|of|for|against|to)\b"
+_SAID_OF = any_case(
+    r"^(?:the |that |our |my )?(?:rule|decision|note|constraint|restriction|preference|ban|limit|requirement|what (?:i|we) (?:said|noted|decided|wrote|agreed)) (?:on|about|of|for|against|to)\b"
 )
 """A subject that says itself that it is something that stands."""
 _MIN_SHARE = 0.6
@@ -296,7 +297,7 @@ _MAX_STEMS_OF_ONE = 6
 
 @cache  # compiled when something stands, not when the package is imported
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _ROWS)
+    return tuple((kind, any_case(pattern)) for kind, pattern in _ROWS)
 
 
 def allows_it(line: str) -> bool:
@@ -306,25 +307,25 @@ def allows_it(line: str) -> bool:
     return _ALLOWS_IT.search(line.replace("’", "'")) is not None
 
 
-_ALLOWS_IT = re.compile(
-    r"(?i)\b(?:feel free to|(?:you|we|people|they|everybody|everyone) (?:may|can) (?:now |again )?(?:let |put |have |talk |speak )?(?:openly |freely )?(?:about |to |with )?(?=(?:it|them|that|this|those)\b[^?]* (?:now|through|go)\b)|(?:you|we) (?:may|can) (?:now |again )?|you're (?:allowed|free) to|(?:it's |it is )?(?:fine|ok|okay|allowed) (?:now )?to|go ahead and) ?(?:(?!see|find|read)\w+ )?(?:\w+ )?(?:it|them|that|this|those)\b(?! (?:in|at|under|on) )"
+_ALLOWS_IT = any_case(
+    r"\b(?:feel free to|(?:you|we|people|they|everybody|everyone) (?:may|can) (?:now |again )?(?:let |put |have |talk |speak )?(?:openly |freely )?(?:about |to |with )?(?=(?:it|them|that|this|those)\b[^?]* (?:now|through|go)\b)|(?:you|we) (?:may|can) (?:now |again )?|you're (?:allowed|free) to|(?:it's |it is )?(?:fine|ok|okay|allowed) (?:now )?to|go ahead and) ?(?:(?!see|find|read)\w+ )?(?:\w+ )?(?:it|them|that|this|those)\b(?! (?:in|at|under|on) )"
 )
 
 
-_BOUND = re.compile(
-    r"(?i)\b(?:(?:until|till|waiting for|wait for) (?!further|you\b|each\b|every\b|any\b|i say\b|notice\b)|before (?=(?:he|she|they|i|we|the \w+(?: \w+)?|my \w+|our \w+|[A-Z]\w+)(?:['’](?:s|ve)| has| have| had| is| are) ))(?P<what>[^,;.]{3,80})"
+_BOUND = any_case(
+    r"\b(?:(?:until|till|waiting for|wait for) (?!further|you\b|each\b|every\b|any\b|i say\b|notice\b)|before (?=(?:he|she|they|i|we|the \w+(?: \w+)?|my \w+|our \w+|[A-Z]\w+)(?:['’](?:s|ve)| has| have| had| is| are) ))(?P<what>[^,;.]{3,80})"
 )
 """What a statement waits for: it holds until then."""
 
-_HAPPENED = re.compile(
-    r"(?i)\b(?:has|have|had|'s|'ve) (?:\w+ )?(?:been|come|gone|read|said|sent|left|given|had|seen|made|got|done|begun|\w{2,}ed|\w{2,}wn)\b"
+_HAPPENED = any_case(
+    r"\b(?:has|have|had|'s|'ve) (?:\w+ )?(?:been|come|gone|read|said|sent|left|given|had|seen|made|got|done|begun|\w{2,}ed|\w{2,}wn)\b"
     r"|\b(?:is|are|'s|'re|was|were) (?:now |finally |all |both |up and )*(?:in|here|there|back|over|done|through|out|up|ready|finished|completed?|connected|gone|live|running|noon|midnight|\w{2,}ed)\b"
     r"|^(?:(?:the|our|my|his|her|all|both) )?(?:[\w'-]+ ){0,4}(?:signed|came|read|arrived|left|said|went|gave|got|sent|paid|passed|\w{2,}(?:[^e]|e[^e])ed)\b"
 )
 """How somebody tells that something has happened."""
 
-_NOT_YET = re.compile(
-    r"(?i)\b(?:will|won't|tomorrow|next|not|n't|never|no|yet|almost|nearly|soon|(?:\d+|one|two|three|some|half|most|few) of|so far|once|when|if|until|unless|should|hopefully|try|hard to|maybe|still|asked|wants?|waiting)\b|n't\b|\?"
+_NOT_YET = any_case(
+    r"\b(?:will|won't|tomorrow|next|not|n't|never|no|yet|almost|nearly|soon|(?:\d+|one|two|three|some|half|most|few) of|so far|once|when|if|until|unless|should|hopefully|try|hard to|maybe|still|asked|wants?|waiting)\b|n't\b|\?"
 )
 
 
@@ -387,21 +388,21 @@ def allowed_after_all(line: str, standing: Sequence[Statement]) -> Ending | None
     return None
 
 
-_ORDER_LEAD = re.compile(
-    r"(?i)^(?:(?:actually|please|ok(?:ay)?|well|hm+|no|oh|now|on second thoughts?|so|but|and|just(?: this)?(?: once)?|time to [^:,]{3,30}|this once|for (?:this|once)(?: \w+)?|you know what|today|right)[,.:]* |do (?=[a-z]+ ))+"
+_ORDER_LEAD = any_case(
+    r"^(?:(?:actually|please|ok(?:ay)?|well|hm+|no|oh|now|on second thoughts?|so|but|and|just(?: this)?(?: once)?|time to [^:,]{3,30}|this once|for (?:this|once)(?: \w+)?|you know what|today|right)[,.:]* |do (?=[a-z]+ ))+"
 )
-_DENIES = re.compile(r"(?i)\b(?:never|don't|do not|not|no|without|avoid)\b")
-_TURNS_ORDER = re.compile(
-    r"(?i)^(?:actually|on second|ok(?:ay)?,? do|well,? do|no,? do|please do)\b|\b(?:after all|anyway|do \w+ (?:the|it))\b|^do "
+_DENIES = any_case(r"\b(?:never|don't|do not|not|no|without|avoid)\b")
+_TURNS_ORDER = any_case(
+    r"^(?:actually|on second|ok(?:ay)?,? do|well,? do|no,? do|please do)\b|\b(?:after all|anyway|do \w+ (?:the|it))\b|^do "
 )
-_TOUCHED = re.compile(
-    r"(?i)\b(?:don't|do not|never|not|nobody) (?:ever )?(?:touch|change|edit|modify|alter|go near)\b|\b(?:alone|untouched|unchanged|hands off|as (?:it|they) (?:is|are))\b"
+_TOUCHED = any_case(
+    r"\b(?:don't|do not|never|not|nobody) (?:ever )?(?:touch|change|edit|modify|alter|go near)\b|\b(?:alone|untouched|unchanged|hands off|as (?:it|they) (?:is|are))\b"
 )
 _LOOKS = frozenset("look read show check list open print compare see explain describe keep leave".split())  # noqa: SIM905
-_ADDS = re.compile(r"(?i)\b(?:too|as well|also|in addition)\b")
-_EXCLUDES = re.compile(r"(?i)\b(?:only|nobody else|no one else|nothing else|nowhere else)\b")
-_PROHIBITS = re.compile(
-    r"(?i)\b(?:only|nobody else|no one else|nothing else|never|don't|do not|no|nobody|nothing|not|avoid|alone|untouched|without|stop|forbidden|frozen|hands off|off[- ]limits|unchanged)\b"
+_ADDS = any_case(r"\b(?:too|as well|also|in addition)\b")
+_EXCLUDES = any_case(r"\b(?:only|nobody else|no one else|nothing else|nowhere else)\b")
+_PROHIBITS = any_case(
+    r"\b(?:only|nobody else|no one else|nothing else|never|don't|do not|no|nobody|nothing|not|avoid|alone|untouched|without|stop|forbidden|frozen|hands off|off[- ]limits|unchanged)\b"
 )
 
 
@@ -415,11 +416,11 @@ def excepts_one_case(text: str) -> bool:
     return _EXCEPTS.search(text) is not None
 
 
-_CLOSED = re.compile(
-    r"(?i)\b(?:closed(?: for good)?|nothing (?:more|else|left) to (?:do|change)|(?:is|are|'s) (?:now )?(?:done|finished|complete|final)|(?:done|finished|through) with)\b"
+_CLOSED = any_case(
+    r"\b(?:closed(?: for good)?|nothing (?:more|else|left) to (?:do|change)|(?:is|are|'s) (?:now )?(?:done|finished|complete|final)|(?:done|finished|through) with)\b"
 )
-_FILE_NOUNS = re.compile(
-    r"(?i)\b(?:files?|pages?|modules?|scripts?|documents?|chapters?|runbooks?|configs?|guides?|manifests?)\b"
+_FILE_NOUNS = any_case(
+    r"\b(?:files?|pages?|modules?|scripts?|documents?|chapters?|runbooks?|configs?|guides?|manifests?)\b"
 )
 
 
@@ -438,7 +439,7 @@ def find_closed_files(message: str, paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(closed))
 
 
-_NOT_CLOSED = re.compile(r"(?i)\b(?:not|isn't|aren't|almost|nearly|when|if|once|until|before|as soon as)\b")
+_NOT_CLOSED = any_case(r"\b(?:not|isn't|aren't|almost|nearly|when|if|once|until|before|as soon as)\b")
 
 
 def _is_named(path: str, words: set[str], *, by_noun: bool) -> bool:
@@ -589,7 +590,7 @@ _WITHDRAWALS: tuple[tuple[str, float], ...] = (
 _MAX_WITHDRAWAL = 240
 """Characters of a sentence that takes something back: a longer one tells a story."""
 
-_LAST_RULE = re.compile(rf"(?i)\b{_WITHDRAW} (?:that|this|the last|my last) {_RULE}\s*(?:[,.!]|$|again|altogether)")
+_LAST_RULE = any_case(rf"\b{_WITHDRAW} (?:that|this|the last|my last) {_RULE}\s*(?:[,.!]|$|again|altogether)")
 
 
 def find_withdrawals(sentences: Sequence[Sentence], rules: Sequence[str]) -> tuple[tuple[str, int], ...]:
@@ -626,8 +627,8 @@ def withdrawn_by(sentence: Sentence, rules: Sequence[str]) -> Iterator[str]:
         yield rules[-1]
 
 
-_TAKES_BACK = re.compile(
-    r"(?i)\b(?:forget|vergiss|drop\w*|scrap|scratch|ignore|disregard|cancel\w*|lift\w*|remove[ds]?|revoke[ds]?|waive[ds]?|never mind|no longer|any ?more|any longer|no need|needn['’]?t|need not|have to|need to|take back|taking back|go ahead"
+_TAKES_BACK = any_case(
+    r"\b(?:forget|vergiss|drop\w*|scrap|scratch|ignore|disregard|cancel\w*|lift\w*|remove[ds]?|revoke[ds]?|waive[ds]?|never mind|no longer|any ?more|any longer|no need|needn['’]?t|need not|have to|need to|take back|taking back|go ahead"
     r"|may|can|allowed|permitted|free|ok(?:ay)?|fine|all right|good with|welcome|possible|liberty|cleared|authori[sz]ed|appl(?:y|ies)|matters?|holds?|counts?|relevant|necessary|required|valid|true|in force|an? (?:issue|problem|thing)|chang(?:ed?|es) \w+ minds?"
     r"|over|gone|off|void|moot|history|dead|obsolete|open|available|unlocked|released|fair game|up for grabs|relax(?:ed)?|withdraw\w*|withdrew|suspended|retract|ended|require)\b"
 )
@@ -636,7 +637,7 @@ _TAKES_BACK = re.compile(
 
 @cache  # compiled when a first rule stands, not when the package is imported
 def _withdrawal_patterns() -> tuple[tuple[re.Pattern[str], float], ...]:
-    return tuple((re.compile(pattern, re.IGNORECASE), min_share) for pattern, min_share in _WITHDRAWALS)
+    return tuple((any_case(pattern), min_share) for pattern, min_share in _WITHDRAWALS)
 
 
 def _nearest(subject: str, rules: Sequence[str], min_share: float, *, min_words: int) -> str | None:

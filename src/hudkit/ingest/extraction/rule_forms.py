@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.prose import Sentence, normalized_text, subject_stems
 
 FILLER = (
@@ -239,7 +240,7 @@ STATEMENTS: tuple[str, ...] = (
 )
 """How a statement reads that demands."""
 
-FIRM_WORDS = re.compile(rf"(?i)\b(?:must|mustn't|should|shall|may|{_BANNED})\b")
+FIRM_WORDS = any_case(rf"\b(?:must|mustn't|should|shall|may|{_BANNED})\b")
 """Words of a demand that no complaint makes."""
 
 DEMANDING_WISHES: tuple[str, ...] = (

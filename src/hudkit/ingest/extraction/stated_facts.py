@@ -17,6 +17,7 @@ from functools import cache
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition
 from hudkit.ingest.extraction.prose import Sentence
 from hudkit.ingest.extraction.values import EXACT_KINDS, find_values, without_values
@@ -67,14 +68,14 @@ _STANDING: tuple[str, ...] = (
 )
 """How it reads where the work stands, and what is still open: no value is needed."""
 
-_CONTRACTED = re.compile(r"(?i)'s been\b")
-_PASSING = re.compile(
-    r"(?i)\b(?:yesterday|last (?:week|month|year|night|time)|i (?:think|guess|believe|tried|saw|got|noticed|wonder|hope|ran)|seems?|looks like|probably|apparently|somehow|weird|strange|wrong|broken|slow|too (?:expensive|big|small|heavy|complicated|much|little)|we're moving|crash\w*|error|exception|traceback|why|trouble|struggling|can you|could you|please|example|e\.g\.|suppose|imagine|because of the|my question|problem)\b"
+_CONTRACTED = any_case(r"'s been\b")
+_PASSING = any_case(
+    r"\b(?:yesterday|last (?:week|month|year|night|time)|i (?:think|guess|believe|tried|saw|got|noticed|wonder|hope|ran)|seems?|looks like|probably|apparently|somehow|weird|strange|wrong|broken|slow|too (?:expensive|big|small|heavy|complicated|much|little)|we're moving|crash\w*|error|exception|traceback|why|trouble|struggling|can you|could you|please|example|e\.g\.|suppose|imagine|because of the|my question|problem)\b"
 )
 """Words of a story, a complaint, or a request."""
 
-_NOT_A_FACT = re.compile(
-    r"(?i)^(?:the|these|those) (?:last|first|next|other) (?:two|three|four|five|\d+|few|ones?)\b|^(?:it|this|that|there|here|he|she|they|these|those|you|yes|no|ok(?:ay)?|so|and|but|or|then|if|when|while|because|since|after|before|let|please|thanks?|sorry|everything|nothing|anything|all|some|most|many|[a-z]+ing (?!(?:is|are|was|runs?|lives?|moved)\b)|add|fix|create|make|write|run|show|check|find|change|rename|move|delete|remove|implement|build|test|update(?! ?:)|do|don't|never|always|only|must|should|can|could|would|what|which|how|who|where|i)\b(?!(?:'ve|'re| have| am| are|'m)? (?:now |just |currently )*(?:on|working on|moved|switched|rebased|branched|checked))"
+_NOT_A_FACT = any_case(
+    r"^(?:the|these|those) (?:last|first|next|other) (?:two|three|four|five|\d+|few|ones?)\b|^(?:it|this|that|there|here|he|she|they|these|those|you|yes|no|ok(?:ay)?|so|and|but|or|then|if|when|while|because|since|after|before|let|please|thanks?|sorry|everything|nothing|anything|all|some|most|many|[a-z]+ing (?!(?:is|are|was|runs?|lives?|moved)\b)|add|fix|create|make|write|run|show|check|find|change|rename|move|delete|remove|implement|build|test|update(?! ?:)|do|don't|never|always|only|must|should|can|could|would|what|which|how|who|where|i)\b(?!(?:'ve|'re| have| am| are|'m)? (?:now |just |currently )*(?:on|working on|moved|switched|rebased|branched|checked))"
 )
 
 
@@ -136,8 +137,8 @@ def is_fact(sentence: Sentence) -> bool:
     return False
 
 
-_KEEP_IN_MIND = re.compile(
-    r"(?i), (?:so )?(?:please )?(?:(?:keep|bear) (?:that|this|it) in mind|remember (?:that|this|it))$"
+_KEEP_IN_MIND = any_case(
+    r", (?:so )?(?:please )?(?:(?:keep|bear) (?:that|this|it) in mind|remember (?:that|this|it))$"
 )
 
 
@@ -177,12 +178,12 @@ def _counts(text: str) -> bool:
     return bool(named) or zone
 
 
-_AT_A_TIME = re.compile(
-    r"(?i)^(?=.*\b\d{1,2}(?::\d\d| ?[ap]m)\b).*\b(?:every|daily|weekly|flight|train|bus|ferry|plane|job|backup|cron|standup|stand-up|check-?in|check-?out|shift|opens?|closes?|lands?|departs?|deadline|cut-?off|office hours)\b"
+_AT_A_TIME = any_case(
+    r"^(?=.*\b\d{1,2}(?::\d\d| ?[ap]m)\b).*\b(?:every|daily|weekly|flight|train|bus|ferry|plane|job|backup|cron|standup|stand-up|check-?in|check-?out|shift|opens?|closes?|lands?|departs?|deadline|cut-?off|office hours)\b"
 )
 """A time that comes again, or that is a pity to miss."""
-_IN_A_MONTH = re.compile(
-    r"(?i)\b(?:contract|year|season|term|semester|licen[cs]e|lease|project|phase|trial|subscription|warranty|insurance|grant|course|election|audit|launch|release|go-live|deadline|holiday)s?\b.*\b(?:starts?|begins?|ends?|runs?|expires?|is|are|until|till|through)\b.*\b(?:january|february|march|april|june|july|august|september|october|november|december|spring|summer|autumn|winter|q[1-4])\b"
+_IN_A_MONTH = any_case(
+    r"\b(?:contract|year|season|term|semester|licen[cs]e|lease|project|phase|trial|subscription|warranty|insurance|grant|course|election|audit|launch|release|go-live|deadline|holiday)s?\b.*\b(?:starts?|begins?|ends?|runs?|expires?|is|are|until|till|through)\b.*\b(?:january|february|march|april|june|july|august|september|october|november|december|spring|summer|autumn|winter|q[1-4])\b"
 )
 """When something of length begins or ends, by its month."""
 
@@ -193,4 +194,4 @@ def _fits(text: str, rows: tuple[str, ...]) -> bool:
 
 @cache  # compiled with the first message, not when the package is imported
 def _patterns(rows: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(row, re.IGNORECASE) for row in rows)
+    return tuple(any_case(row) for row in rows)

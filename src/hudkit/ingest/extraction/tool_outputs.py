@@ -21,6 +21,7 @@ from functools import cache
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.log.payloads import CommitMade, PlanPoint, TestsRan
 
 _MAX_POINTS = 200
@@ -34,8 +35,8 @@ _MAX_LINE = 400  # a longer line is data, and patterns with two gaps take long o
 
 _STATEMENTS = re.compile(r"&&|\|\||;|\n|\|")
 _REDIRECTED = re.compile(r"(?<!\s)\s+(?:\d?>>?\s*\S+|\d>&\d)")
-_RUNS = re.compile(
-    r"(?i)(?:^|[\s/_.:'\"(-])(?:\w{1,60}test|tests?|t|check|ci|spec|specs|rspec|jest|vitest|mocha|ava|karma|busted|pg_prove|prove|bats|tox|nox|nextest|verify|gotestsum|hspec|\w{0,60}unit|testthat|runtests?|tasty|unittest|pytest"
+_RUNS = any_case(
+    r"(?:^|[\s/_.:'\"(-])(?:\w{1,60}test|tests?|t|check|ci|spec|specs|rspec|jest|vitest|mocha|ava|karma|busted|pg_prove|prove|bats|tox|nox|nextest|verify|gotestsum|hspec|\w{0,60}unit|testthat|runtests?|tasty|unittest|pytest"
     r"|playwright|cypress|behave|cucumber|minitest|build)(?![\w/])"
 )
 _SHOWS = re.compile(
@@ -44,8 +45,8 @@ _SHOWS = re.compile(
 """Programs that only show what others printed."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_NUMBERED = re.compile(
-    r"(?i)(?<!\d)(\d+) (passed|failed|skipped|errors?|todo|pending|failures?|ignored|passing|failing|disabled|omitted|pendings)\b"
+_NUMBERED = any_case(
+    r"(?<!\d)(\d+) (passed|failed|skipped|errors?|todo|pending|failures?|ignored|passing|failing|disabled|omitted|pendings)\b"
 )
 _KINDS = {
     "passed": "passed", "passing": "passed", "failed": "failed", "failing": "failed", "failure": "failed", "failures": "failed",
@@ -155,8 +156,8 @@ def find_commits(command: str, output: str) -> tuple[CommitMade, ...]:
 
 # -- plan files ------------------------------------------------------------------------------------------------
 
-_PLAN_NAME = re.compile(
-    r"(?i)(?:^|/)(?:(?:[\w-]*[-_])?(?:plan|todos?|tasks?|roadmap|checklist)\.(?:md|markdown|txt|org)|plans?/[^/]+\.(?:md|markdown))$"
+_PLAN_NAME = any_case(
+    r"(?:^|/)(?:(?:[\w-]*[-_])?(?:plan|todos?|tasks?|roadmap|checklist)\.(?:md|markdown|txt|org)|plans?/[^/]+\.(?:md|markdown))$"
 )
 _PLAN_POINT = re.compile(r"(?m)^[ \t]*(?:\d+[|:][ \t]*)?(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*?)[ \t]*$")
 

@@ -18,6 +18,7 @@ from functools import lru_cache
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
 from hudkit.ingest.extraction.clause_grammar import read_sentence, word_class
 from hudkit.ingest.extraction.clause_weights import topic_weights
 from hudkit.ingest.extraction.conflicts import Statement, about, is_parallel
@@ -28,7 +29,7 @@ from hudkit.ingest.extraction.prose import Sentence, word_stems
 from hudkit.ingest.extraction.values import values_by_kind, without_values
 
 _CUES: dict[str, re.Pattern[str]] = {
-    name: re.compile(rf"(?i)\b(?:{words})\b")
+    name: any_case(rf"\b(?:{words})\b")
     for name, words in {
         "ended": "went bust|bankrupt|passed away|died|thrown (?:out|away)|taken (?:off|down)|shut (?:down|up)?|sold out|used up|ran out|run out|fired|sacked|laid off|stepped down|torn down|decommissioned|phased out|called off|fell through|backed out|pulled out|behind us|all (?:done|sent|paid|gone|planted|eaten|packed)|the last one|healed|recovered|cured|is out|are out|over|gone|dead|history|expired?|end(?:s|ed)?|finished|done|through|lapsed|retire[ds]?|left|leaving|quit|resigned|fell|closed|cancel\\w*|withdr\\w+|revoked|lifted|abolished|obsolete|outdated|discontinued|deprecated|superseded|sold|void|moot",
         "moved": "shift(?:ed|ing)|pushed|brought forward|upgrad\\w*|downgrad\\w*|promot\\w*|handed over|hands over|back to|went back|going back|opted|chosen|chose|picked|swap\\w*|convert\\w*|increas\\w*|reduc\\w*|doubl\\w*|halv\\w*|chips? in|go up|gone up|up to|down to|opened|renamed?|moved?|migrated?|replaced?|replaces|switch\\w*|extend\\w*|postpone\\w*|shift\\w*|chang\\w+|updated?|update|raised|lowered|overruled|decided|agreed|voted|took over|taken over",
@@ -64,13 +65,13 @@ _ALIKE = {
     for stem in row.split()
 }  # fmt: skip
 """Stems that name one matter."""
-_FORBIDS = re.compile(
-    r"(?i)\b(?:never|don't|do not|no|nobody|nothing|not|avoid|only|without|stop|must|always|before|until|unless|ask|every|needs?|at (?:most|least)|limit|max\w*)\b"
+_FORBIDS = any_case(
+    r"\b(?:never|don't|do not|no|nobody|nothing|not|avoid|only|without|stop|must|always|before|until|unless|ask|every|needs?|at (?:most|least)|limit|max\w*)\b"
 )
-_BOUNDED = re.compile(
-    r"(?i)\b(?:until|till|before|while|for now|today|next|this (?:week|month|sprint)|during|as long as|wait|hold back|temporar\w+|current|frozen)\b"
+_BOUNDED = any_case(
+    r"\b(?:until|till|before|while|for now|today|next|this (?:week|month|sprint)|during|as long as|wait|hold back|temporar\w+|current|frozen)\b"
 )
-_POINTS = re.compile(r"(?i)\b(?:it|that|this|them|there|those|these|one)\b")
+_POINTS = any_case(r"\b(?:it|that|this|them|there|those|these|one)\b")
 
 
 class TurnOfTopic(msgspec.Struct, frozen=True):
@@ -119,8 +120,8 @@ def read_turn(
     return TurnOfTopic(plain, cues, tuple(stated), ended, lasting, agrees, parts, manner, grammar)
 
 
-_AGREES = re.compile(
-    r"(?i)(?:(?:oh|ah|well|hm+|ok(?:ay)?|nice|great|good|cool|lovely|perfect|wow),? )*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|fine|agreed|right|great|good (?:idea|point)|fair (?:point|enough)|perfect|deal|why not|exactly|absolutely|go for it|do (?:it|that)|let's|sounds (?:good|better)|that's (?:nicer|better))\b"
+_AGREES = any_case(
+    r"(?:(?:oh|ah|well|hm+|ok(?:ay)?|nice|great|good|cool|lovely|perfect|wow),? )*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|fine|agreed|right|great|good (?:idea|point)|fair (?:point|enough)|perfect|deal|why not|exactly|absolutely|go for it|do (?:it|that)|let's|sounds (?:good|better)|that's (?:nicer|better))\b"
 )
 """How somebody falls in with what was proposed."""
 
@@ -152,11 +153,11 @@ def _sentence_names(lines: Sequence[str]) -> frozenset[str]:
 _OF_SENTENCES = ("frame ", "of ", "has ", "first ", "last ", "two ", "pair ", "mark ")
 
 
-_ADDS = re.compile(r"(?i)(?:(?:oh|ok(?:ay)?|yes),? )?(?:and|also|plus|besides|in addition|furthermore)\b")
+_ADDS = any_case(r"(?:(?:oh|ok(?:ay)?|yes),? )?(?:and|also|plus|besides|in addition|furthermore)\b")
 """How somebody begins who adds to what he said."""
 
 _MANNERS: dict[str, re.Pattern[str]] = {
-    name: re.compile(rf"(?i)\b(?:{words})\b")
+    name: any_case(rf"\b(?:{words})\b")
     for name, words in {
         "one thing": r"(?:this|that|these|those) (?!one\b|is\b|was\b|has\b|will\b|must\b|can\b|doesn|isn|rule|limit|ban|part\b|thing\b)[a-z]{3,}|(?:page|chapter|row|line|slide|figure|table|room|step|picture|photo|draft|paragraph|sentence|version|ticket|drawing|entry) \d+|the (?:first|second|third|last|next|new|old|other|big|left|right|top) (?!one\b|ones\b|rule|thing)[a-z]{3,}|in the (?:first|second|third|last) one",
         "happened": r"yesterday|this morning|last (?:night|week|month|year|time|sunday|monday|friday)|just now|today|tonight|ago|on (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)",
@@ -243,7 +244,7 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
     return names
 
 
-_OF_EACH = re.compile(r"(?i)\b(?:every|each|all|any)\b")
+_OF_EACH = any_case(r"\b(?:every|each|all|any)\b")
 _NUMBERED = re.compile(r"(?<![\w-])([\w-]{1,40}) #?\d{1,9}\b")
 
 
@@ -283,8 +284,8 @@ def _kind_of(text: str) -> str:
     return "valued" if values_by_kind(text) else "plain"
 
 
-_GENERAL = re.compile(
-    r"(?i)\b(?:every|each|all|any|always|never|only|must|no|nobody|nothing|whoever|whenever|don['’]t|do not|\w+days)\b"
+_GENERAL = any_case(
+    r"\b(?:every|each|all|any|always|never|only|must|no|nobody|nothing|whoever|whenever|don['’]t|do not|\w+days)\b"
 )
 
 
@@ -334,8 +335,8 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int,
     return weight if turns else weight + _NO_TURN
 
 
-_PARTLY = re.compile(
-    r"(?i)\b(?:so far|not yet|almost|nearly|n['’]t \w+ yet|(?:\d+|one|two|three|four|five|some|half|most|few) of (?:the |them |us )?)\b"
+_PARTLY = any_case(
+    r"\b(?:so far|not yet|almost|nearly|n['’]t \w+ yet|(?:\d+|one|two|three|four|five|some|half|most|few) of (?:the |them |us )?)\b"
 )
 """How somebody tells that something has happened in part."""
 
@@ -402,13 +403,13 @@ _AT_ONCE = re.compile(
 )
 """How somebody turns from what he has just said without naming it."""
 
-_ONE_CASE = re.compile(
-    r"(?i)\b(?:except|exception|this once|just once|this time|this one|only (?:this|for)|just (?:this|for)|for (?:the|this|that) \w+ one|unless|would be|could be|if)\b|\bthen (?:fix|they wait|it waits|we wait)\b"
+_ONE_CASE = any_case(
+    r"\b(?:except|exception|this once|just once|this time|this one|only (?:this|for)|just (?:this|for)|for (?:the|this|that) \w+ one|unless|would be|could be|if)\b|\bthen (?:fix|they wait|it waits|we wait)\b"
 )
 """Words by which one case is put aside, or nothing is said for sure."""
 
-_POINTED = re.compile(
-    r"(?i)\b(?:(?:that|the|my) )?(?P<place>first|second|third|fourth|last|former|latter|number (?:one|two|three))(?P<one> (?:one|rule|point|part|thing|item|bit|request))?"
+_POINTED = any_case(
+    r"\b(?:(?:that|the|my) )?(?P<place>first|second|third|fourth|last|former|latter|number (?:one|two|three))(?P<one> (?:one|rule|point|part|thing|item|bit|request))?"
     r"(?= (?:is|isn['’]t|was|can|may|has|doesn['’]t|no longer|i take|i['’]d|we can(?:['’]t)?|looks|goes|sounds|won['’]t|didn['’]t|needn['’]t)\b|[:,])"
 )
 """How somebody points at one of the things that he said: "the second one isn't needed any more"."""
@@ -438,8 +439,8 @@ _STRONG = frozenset(["ended", "moved", "turned", "no longer", "bad", "contrast"]
 
 _ENDING_CUES = frozenset(["ended", "moved", "dropped", "allowed", "turned", "no longer", "bad"])
 
-_OWN_TOPIC = re.compile(
-    r"(?i)^(?:(?:and|but|so|oh|ok(?:ay)?),? )*(?:about|on|as for|regarding|concerning|re) (?:the |our |my |that |those |your )?(?P<of>(?!that\b|this\b|it\b|them\b|reflection|second|balance|the whole|top|time)[^,:.]{2,40}?)[,:] "
+_OWN_TOPIC = any_case(
+    r"^(?:(?:and|but|so|oh|ok(?:ay)?),? )*(?:about|on|as for|regarding|concerning|re) (?:the |our |my |that |those |your )?(?P<of>(?!that\b|this\b|it\b|them\b|reflection|second|balance|the whole|top|time)[^,:.]{2,40}?)[,:] "
     r"|\b(?:forget|never mind|minds? (?:about|on)|thoughts (?:about|on)|wrong about|mistake about|(?:said|wrote|told you|decided|agreed|decision|work) (?:about|on)|(?:bit|part|thing|rule|one) (?:about|with|on)) (?:about |what i said about )?(?:the |our |my |that |those |your )?(?P<of2>(?!that\b|this\b|it\b|them\b|what\b|about\b|everything\b|all\b)[^,:.;!]{2,40})"
 )
 """What somebody says himself that he speaks of."""
@@ -460,7 +461,7 @@ _PLACES = (
 )  # fmt: skip
 
 
-_THEN = re.compile(r"(?i)(?:^|[,.:] )(?:the )?(?P<what>[\w-]+(?: [\w-]+)?),? then[.!]?$")
+_THEN = any_case(r"(?:^|[,.:] )(?:the )?(?P<what>[\w-]+(?: [\w-]+)?),? then[.!]?$")
 """The end of a sentence that takes something else: "Mondays are dead. Wednesdays then"."""
 
 

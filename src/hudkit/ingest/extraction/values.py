@@ -14,6 +14,8 @@ from functools import cache, lru_cache
 
 import msgspec
 
+from hudkit.ingest.extraction.any_case import any_case
+
 _CACHED_TEXTS = 4_096
 
 _ONES = "one two three four five six seven eight nine ten eleven twelve"
@@ -141,7 +143,7 @@ def without_values(text: str) -> str:
 
 
 _DIGIT = re.compile(r"\d")
-_HAS_NUMBER = re.compile(rf"(?i)\d|\b(?:{'|'.join((*_NUMBERS, *_FACTORS))})")
+_HAS_NUMBER = any_case(rf"\d|\b(?:{'|'.join((*_NUMBERS, *_FACTORS))})")
 _NEEDS_DIGIT = frozenset(["date", "time", "phone", "id", "version"])
 _NEEDS_NUMBER = frozenset(["money", "unit", "number"])
 _NEEDS = {"address": frozenset("@.:"), "path": frozenset("/")}
@@ -184,7 +186,7 @@ def _candidates(text: str) -> Iterator[Value]:
 
 @cache  # compiled with the first message, not when the package is imported
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((kind, re.compile(pattern, 0 if kind in _CASED else re.IGNORECASE)) for kind, pattern in _KINDS)
+    return tuple((kind, re.compile(pattern) if kind in _CASED else any_case(pattern)) for kind, pattern in _KINDS)
 
 
 def _amount(words: str) -> str:
@@ -208,15 +210,15 @@ def names_by_number(line: str) -> bool:
     return _NAMES_BY_NUMBER.search(line) is not None
 
 
-_SETS_VALUE = re.compile(
-    r"(?i)\b(?:rais\w+|lower\w*|cut|cutting|slip\w*|earlier|later|behind|ahead|it is|talked (?:me|us) into|settled on|insists? on|increas\w+|reduc\w+|bump\w*|extend\w*|push\w*|mov\w+|delay\w*|postpon\w+|shift\w*|upgrad\w+|downgrad\w+|switch\w*|chang\w+|doubl\w+|halv\w+|make (?:it|that)|allow\w*|up to|as of|since|now|new|instead|gave|gives?|grants?|granted|wants?|asks? for|charge[sd]?|better|enough|will do|would do|suffice|is (?:fine|ok|okay|plenty)|let's|it's|rather|at (?:least|most)|only|down to|please|should be|needs to be|got|approved)\b"
+_SETS_VALUE = any_case(
+    r"\b(?:rais\w+|lower\w*|cut|cutting|slip\w*|earlier|later|behind|ahead|it is|talked (?:me|us) into|settled on|insists? on|increas\w+|reduc\w+|bump\w*|extend\w*|push\w*|mov\w+|delay\w*|postpon\w+|shift\w*|upgrad\w+|downgrad\w+|switch\w*|chang\w+|doubl\w+|halv\w+|make (?:it|that)|allow\w*|up to|as of|since|now|new|instead|gave|gives?|grants?|granted|wants?|asks? for|charge[sd]?|better|enough|will do|would do|suffice|is (?:fine|ok|okay|plenty)|let's|it's|rather|at (?:least|most)|only|down to|please|should be|needs to be|got|approved)\b"
 )
 """Words by which a value is set."""
-_COUNTS_ONLY = re.compile(
-    r"(?i)\b(?:spent|used|so far|took|takes|lasted|hit|counted|found|has (?:about |only |now )?\d|have (?:about |only |now )?\d|left|remain\w*|failed|passed|errors?|warnings?|times (?:now|today)|already|o'clock|yesterday|today|ago|of them|line \d|page \d|row \d|step \d|id \d|number \d|#\d|split|minutes? ago|remind|show|print|first \d|last \d|next \d|add|create)\b"
+_COUNTS_ONLY = any_case(
+    r"\b(?:spent|used|so far|took|takes|lasted|hit|counted|found|has (?:about |only |now )?\d|have (?:about |only |now )?\d|left|remain\w*|failed|passed|errors?|warnings?|times (?:now|today)|already|o'clock|yesterday|today|ago|of them|line \d|page \d|row \d|step \d|id \d|number \d|#\d|split|minutes? ago|remind|show|print|first \d|last \d|next \d|add|create)\b"
 )
 """Words by which something is only counted, or named by its number."""
-_NAMES_BY_NUMBER = re.compile(
-    r"(?i)\b(?:do|start|begin|write|go (?:on )?(?:to|with)|continue with|open|see|look at|on to|in|on|of|for) (?:chapter|page|row|line|step|section|table|figure|slide|exercise|question|ticket|issue|point|part|item|paragraph|version|draft|column|scene) \d+\b"
+_NAMES_BY_NUMBER = any_case(
+    r"\b(?:do|start|begin|write|go (?:on )?(?:to|with)|continue with|open|see|look at|on to|in|on|of|for) (?:chapter|page|row|line|step|section|table|figure|slide|exercise|question|ticket|issue|point|part|item|paragraph|version|draft|column|scene) \d+\b"
 )
 """A piece of work that is called by its number: that gives nothing another value."""
