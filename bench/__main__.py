@@ -29,6 +29,7 @@ NAMES = (
     "rooms",
     "rooms_large",
     "retention",
+    "hearing",
     "recorder_fresh",
     "conformance_kit",
     "beam",

@@ -1,8 +1,8 @@
 """Patterns that take a word in either case, at the speed of those that take it in one.
 
 Most patterns fit most sentences nowhere. With `re.IGNORECASE`, Python's engine tries each word of an alternative at
-each place of the text; without, the first letters tell. So a pattern in lower case is first looked for in the text in
-lower case, and only where it fits there is the text itself asked.
+each place of the text; without, the first letters tell. So a pattern in lower case is looked for in the text in lower
+case, and what fits is told in the words of the text.
 """
 
 from __future__ import annotations
@@ -27,52 +27,87 @@ class _AnyCase:
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
         self.flags = flags | re.IGNORECASE
+        self._is_told_by_lower = "(?-i:" not in pattern
 
     @cached_property
     def _itself(self) -> re.Pattern[str]:
         return re.compile(self.pattern, self.flags)
 
     @cached_property
+    def _lower(self) -> re.Pattern[str]:
+        return re.compile(in_lower_case(self.pattern), self.flags & ~re.IGNORECASE)
+
+    @cached_property
     def _search_lower(self) -> Callable[..., re.Match[str] | None]:
         return self._lower.search
 
     @cached_property
-    def _lower(self) -> re.Pattern[str]:
-        return re.compile(in_lower_case(self.pattern), self.flags & ~re.IGNORECASE)
+    def _match_lower(self) -> Callable[..., re.Match[str] | None]:
+        return self._lower.match
 
     def search(self, text: str, *bounds: int) -> re.Match[str] | None:
         lower = text.lower()
-        if self._search_lower(lower, *bounds) is None and len(lower) == len(text):
-            return None
-        return self._itself.search(text, *bounds)
+        if len(lower) != len(text):
+            return self._itself.search(text, *bounds)
+        match = self._search_lower(lower, *bounds)
+        if match is None or (lower == text and self._is_told_by_lower):
+            return match
+        return _told(match, text) if self._is_told_by_lower else self._itself.search(text, *bounds)
 
     def match(self, text: str, *bounds: int) -> re.Match[str] | None:
         lower = text.lower()
-        if self._lower.match(lower, *bounds) is None and len(lower) == len(text):
-            return None
-        return self._itself.match(text, *bounds)
+        if len(lower) != len(text):
+            return self._itself.match(text, *bounds)
+        match = self._match_lower(lower, *bounds)
+        if match is None or (lower == text and self._is_told_by_lower):
+            return match
+        return _told(match, text) if self._is_told_by_lower else self._itself.match(text, *bounds)
 
     def fullmatch(self, text: str, *bounds: int) -> re.Match[str] | None:
-        lower = text.lower()
-        if self._lower.fullmatch(lower, *bounds) is None and len(lower) == len(text):
-            return None
-        return self._itself.fullmatch(text, *bounds)
+        return self._itself.fullmatch(text, *bounds) if self.match(text, *bounds) is not None else None
 
     def finditer(self, text: str, *bounds: int) -> Iterator[re.Match[str]]:
-        return self._itself.finditer(text, *bounds) if self._is_in(text, *bounds) else iter(())
+        lower = text.lower()
+        if len(lower) != len(text) or not self._is_told_by_lower:
+            return self._itself.finditer(text, *bounds)
+        return (_told(match, text) for match in self._lower.finditer(lower, *bounds))
 
     def findall(self, text: str, *bounds: int) -> list[Any]:
-        return self._itself.findall(text, *bounds) if self._is_in(text, *bounds) else []
+        return self._itself.findall(text, *bounds) if self.search(text, *bounds) is not None else []
 
     def sub(self, by: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
-        return self._itself.sub(by, text, count) if self._is_in(text) else text
+        return self._itself.sub(by, text, count) if self.search(text) is not None else text
 
     def split(self, text: str, maxsplit: int = 0) -> list[str | Any]:
-        return self._itself.split(text, maxsplit) if self._is_in(text) else [text]
+        return self._itself.split(text, maxsplit) if self.search(text) is not None else [text]
 
-    def _is_in(self, text: str, *bounds: int) -> bool:
-        lower = text.lower()
-        return self._search_lower(lower, *bounds) is not None or len(lower) != len(text)
+
+def _told(match: re.Match[str], text: str) -> re.Match[str]:
+    return cast("re.Match[str]", _MatchOfText(match, text))
+
+
+class _MatchOfText:
+    """A match in a text in lower case, told in the words of the text; what it has no method for, it has not."""
+
+    __slots__ = ("_match", "end", "span", "start", "string")
+
+    def __init__(self, match: re.Match[str], text: str) -> None:
+        self._match = match
+        self.string = text
+        self.start, self.end, self.span = match.start, match.end, match.span
+
+    def __getitem__(self, group: int | str) -> str | None:
+        start, end = self._match.span(group)
+        return None if start < 0 else self.string[start:end]
+
+    def group(self, group: int | str = 0) -> str | None:
+        return self[group]
+
+    def groups(self) -> tuple[str | None, ...]:
+        return tuple(self[number + 1] for number in range(self._match.re.groups))
+
+    def groupdict(self) -> dict[str, str | None]:
+        return {name: self[name] for name in self._match.re.groupindex}
 
 
 def in_lower_case(pattern: str) -> str:
