@@ -299,6 +299,7 @@ def test_what_is_told_or_about_one_thing_or_this_moment_is_no_statement(message:
         "Use the third floor for guests only.",
         "No tea for me, ever.",
         "I prefer short drafts. Can you print this one?",
+        "I prefer planning in the evenings, I'm calmer then, can you make the most of this time and fix the plan?",
         "Let's go with the lawyer from Bergen.",
     ],
 )

@@ -343,6 +343,8 @@ def is_of_the_moment(text: str, section: str, place: Place) -> bool:
 
 def is_believed(text: str, section: str, form: str, place: Place) -> bool:
     """Return whether a statement that fits a table, or lasts by its grammar, is meant to last where it stands."""
+    if section == "preferences" and _PREFERS_A_WAY.search(place.sentence.bare) and not _AT_THIS_MOMENT.search(text):
+        return True
     if is_of_the_moment(text, section, place):
         return False
     table = belief_weights()
@@ -350,6 +352,11 @@ def is_believed(text: str, section: str, form: str, place: Place) -> bool:
     least = _PREFERRED if section == "preferences" else _BELIEVED
     return table[""] + sum(table.get(name, 0) for name in names) >= least
 
+
+_PREFERS_A_WAY = any_case(
+    r"(?:^|[,;] |\b(?:and|but|since|as|because|so) )i (?:really |generally |usually |always |just |strongly )?prefer \w+ing\b"
+)
+"""How somebody says which way of doing something he prefers: what he asks for behind it makes it no less lasting."""
 
 _MAKES_ONE = any_case(
     r"^(?:(?:please|can you|could you|now|also|and|so|ok(?:ay)?),? )*(?:write|draw|create|make(?! sure)|design|compose|draft|explain|describe|turn|print|say|tell me|generate|build|paint|sketch|give me|invent|summari[sz]e|translate|rewrite|rephrase|imagine|check|count|find|prepare|produce|suggest|pick)\b(?P<what>[^:]*)(?P<open>: )?"
