@@ -155,6 +155,14 @@ def caches_of_patterns() -> dict[tuple[str, str], Any]:
     return caches
 
 
+def user_of_pattern() -> str:
+    """The module whose use of a pattern has it compiled now."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals["__name__"] in ("functools", any_case.__module__):
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"])
+
+
 @pytest.fixture(scope="module")
 def late_patterns() -> dict[tuple[str, str], re.Pattern[str]]:
     """Every pattern that is compiled while messages are read, by the module that compiles it and its text."""
@@ -167,7 +175,7 @@ def late_patterns() -> dict[tuple[str, str], re.Pattern[str]]:
     def compile_and_keep(pattern, flags=0):
         made = compile_as_ever(pattern, flags)
         if isinstance(made.pattern, str):
-            compiled[sys._getframe(1).f_globals["__name__"], made.pattern] = made
+            compiled[user_of_pattern(), made.pattern] = made
         return made
 
     with pytest.MonkeyPatch.context() as patch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -239,15 +240,40 @@ def test_no_json_stops_a_reader(tmp_path_factory, records, host):
         transcript.todos(row.id)
 
 
-def test_a_question_finds_what_stands_in_an_earlier_file_of_the_session(tmp_path):
-    """Codex goes on in a new file where the person has gone back."""
-    first = write_codex(tmp_path)
-    meta, *_ = codex_records()
-    later = first.with_name(first.name.replace(".jsonl", "_2.jsonl"))
-    later.write_text(lines(meta, *codex_records()[-1:]))
-    os.utime(first, (1, 1))
-    past = PastSessions([open_codex(tmp_path)], tmp_path / "index.db", eager=False)
-    assert "tension was three" not in " ".join(map(text_of, past.messages(SESSION)))
-    (hit,) = past.scan(SESSION, SearchQuery("tension was three"))
-    assert "five now" in hit.snippet
-    assert past.scan(SESSION, SearchQuery("qqqzzz")) == ()
+def test_a_session_that_went_back_is_read_with_what_it_goes_on_from(tmp_path):
+    """Codex goes on in a new file, whose first record says up to where the one before is meant."""
+
+    def line(ordinal, kind, **payload):
+        return json.dumps({"ordinal": ordinal, "type": kind, "payload": payload}).encode() + b"\n"
+
+    def said(ordinal, text, role="user"):
+        content = [{"type": "input_text", "text": text}]
+        return line(ordinal, "response_item", type="message", role=role, content=content)
+
+    folder = tmp_path / "2026" / "04" / "02"
+    folder.mkdir(parents=True)
+    kept = line(0, "session_meta", id=SESSION, cwd="/work/loom") + said(1, "The thread tension was three.")
+    plan = [{"step": "oil the loom", "status": "pending"}]
+    kept += line(2, "response_item", type="function_call", name="update_plan", arguments=json.dumps({"plan": plan}))
+    first = folder / f"rollout-2026-04-02T09-00-00-{SESSION}.jsonl"
+    first.write_bytes(kept + said(3, "Cut the red thread."))
+    with closing(PastSessions([open_codex(tmp_path)], tmp_path / "index.db")) as past:
+        assert past.search(SearchQuery("red thread"))
+        before = [message.id for message in past.messages(SESSION)]
+        base = {"thread_id": SESSION, "end_ordinal_exclusive": 3, "end_byte_offset": len(kept)}
+        second = folder / f"rollout-2026-04-02T10-00-00-{SESSION}_2.jsonl"
+        second.write_bytes(line(3, "session_meta", id=SESSION, cwd="/work/loom", history_base=base))
+        os.utime(first, (1, 1))
+        with second.open("ab") as file:
+            file.write(said(4, "What was the tension of the thread?"))
+        texts = [text_of(message) for message in past.messages(SESSION)]
+        assert texts[0] == "The thread tension was three." and texts[-1] == "What was the tension of the thread?"
+        assert "Cut the red thread." not in texts
+        after = [message.id for message in past.messages(SESSION)]
+        assert after[:2] == before[:2] and after[-1] not in before, "names stay, and none is given twice"
+        hits = past.search(SearchQuery("thread tension"))
+        assert {hit.message for hit in hits} == {after[0], after[-1]}
+        assert not past.search(SearchQuery('"red thread"'))
+        transcript, row = past.find(SESSION)
+        assert row.title == "The thread tension was three."
+        assert [todo.content for todo in transcript.todos(SESSION)] == ["oil the loom"]

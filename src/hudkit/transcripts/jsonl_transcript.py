@@ -23,6 +23,7 @@ import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
@@ -80,6 +81,10 @@ class TodoReader(Protocol):
         ...
 
 
+def _goes_on_from_nothing(_path: Path, _first: JsonlRecord) -> tuple[Path, int] | None:
+    return None
+
+
 class JsonlDialect(NamedTuple):
     """How one host writes: where its files are, what session a file holds, and what its records say.
 
@@ -92,7 +97,7 @@ class JsonlDialect(NamedTuple):
     row: Callable[[Path, list[JsonlRecord]], SessionRow | None]
     messages: Callable[[str], MessageReader]
     todos: Callable[[], TodoReader]
-    earlier: Callable[[Path, JsonlRecord], tuple[Path, int] | None] = lambda _path, _first: None
+    earlier: Callable[[Path, JsonlRecord], tuple[Path, int] | None] = _goes_on_from_nothing
     """From a file and its first record to the file that it goes on from, and how many bytes of that are meant."""
 
 
@@ -105,7 +110,8 @@ class JsonlTranscript:
         self._dialect = dialect
         self._known: dict[Path, tuple[tuple[int, ...], SessionRow | None]] = {}
         self._at: dict[str, Path] = {}
-        self._earlier: dict[str, list[Path]] = {}
+        self._first: dict[str, SessionRow] = {}
+        """Of sessions with several files, what the first one says."""
         self._skipped: dict[tuple[str, str], UnreadableRecord] = {}
 
     @classmethod
@@ -129,22 +135,34 @@ class JsonlTranscript:
     def sessions(self) -> tuple[SessionRow, ...]:
         """Return all sessions, by the time of their first record; a file is read again only where it has changed."""
         newest: dict[str, tuple[SessionRow, Path]] = {}
-        paths: dict[str, list[Path]] = {}
+        first: dict[str, SessionRow] = {}
         for path in self._files():
             row = self._row(path)
             if row is None:
                 continue
-            paths.setdefault(row.id, []).append(path)
             if row.id not in newest or newest[row.id][0].updated < row.updated:
                 newest[row.id] = (row, path)
-        self._earlier = {id: [path for path in paths[id] if path != newest[id][1]] for id in newest}
+            if row.id not in first or row.created < first[row.id].created:
+                first[row.id] = row
         self._at = {id: path for id, (_, path) in newest.items()}
-        return tuple(sorted((row for row, _ in newest.values()), key=lambda row: (row.created, row.id)))
+        self._first = {id: row for id, row in first.items() if row is not newest[id][0]}
+        rows = (self._as_it_began(row) for row, _ in newest.values())
+        return tuple(sorted(rows, key=lambda row: (row.created, row.id)))
 
     def session(self, session_id: str) -> SessionRow | None:
         """Return one session, `None` for an unknown id."""
+        if self._dialect.earlier is not _goes_on_from_nothing:
+            self.sessions()  # it may have gone on in a new file
         path = self._path(session_id)
-        return None if path is None else self._row(path)
+        row = None if path is None else self._row(path)
+        return None if row is None else self._as_it_began(row)
+
+    def _as_it_began(self, row: SessionRow) -> SessionRow:
+        """A session as its newest file has it, with the title and the beginning of its first one."""
+        first = self._first.get(row.id)
+        if first is None:
+            return row
+        return msgspec.structs.replace(row, title=first.title or row.title, created=first.created or row.created)
 
     def messages(self, session_id: str, *, after: str = "") -> Iterator[Message]:
         """Return a session's messages in the order of the file, from behind the message `after`."""
@@ -159,17 +177,11 @@ class JsonlTranscript:
         if not reached:
             raise TranscriptError(f"no message {after!r:.80} in this session", hint="Read it from its beginning.")
 
-    def earlier_messages(self, session_id: str) -> Iterator[Message]:
-        """Return the messages of a session's earlier files: a host that goes back may go on in a new one."""
-        self.sessions()
-        for path in self._earlier.get(session_id, ()):
-            yield from self._messages(session_id, path)
-
     def todos(self, session_id: str) -> tuple[Todo, ...]:
         """Return the session's todo list as its last record has it."""
         path = self._path(session_id)
         reader = self._dialect.todos()
-        for record in () if path is None else self._records(path):
+        for record in () if path is None else self._whole(path):
             reader.take(record)
         return reader.todos or ()
 
@@ -178,10 +190,25 @@ class JsonlTranscript:
 
     def _messages(self, session_id: str, path: Path) -> Iterator[Message]:
         reader = self._dialect.messages(session_id)
-        for record in self._records(path):
+        for record in self._whole(path):
             reader.take(record)
             yield from reader.drafts.ready()
         yield from reader.drafts.rest()
+
+    def _whole(self, path: Path) -> Iterator[JsonlRecord]:
+        """The records of a file behind those that it goes on from; their places count through all of the files."""
+        own = self._records(path)
+        first = next(own, None)
+        if first is None:
+            return
+        shift = 0
+        for file, end in parts_before(self._dialect, path, first):
+            yield from (
+                record._replace(offset=record.offset + shift)
+                for record in takewhile(lambda each, end=end: each.offset < end, self._records(file))
+            )
+            shift += file.stat().st_size
+        yield from (record._replace(offset=record.offset + shift) for record in chain((first,), own))
 
     def _path(self, session_id: str) -> Path | None:
         # A session that began after the last listing.
@@ -251,6 +278,21 @@ def find_files(root: Path, depth: int, wanted: Callable[[str], bool]) -> Iterato
         if len(here.parts) - start >= depth:
             folders.clear()
         yield from (here / name for name in sorted(files) if wanted(name))
+
+
+def parts_before(dialect: JsonlDialect, path: Path, first: JsonlRecord) -> list[tuple[Path, int]]:
+    """Return the files that a file goes on from, the oldest first, each with how many of its bytes are meant.
+
+    A host whose user goes back may go on in a new file. `first` is the first record of the file at `path`.
+    """
+    parts: list[tuple[Path, int]] = []
+    earlier = dialect.earlier(path, first)
+    while earlier is not None:
+        parts.append(earlier)
+        with open_regular(earlier[0]) as file:
+            begin = next(read_records(file, None, lambda *_: None), None)
+        earlier = dialect.earlier(earlier[0], begin) if begin is not None else None
+    return parts[::-1]
 
 
 def open_regular(path: Path) -> BinaryIO:

@@ -25,6 +25,7 @@ from hudkit.transcripts.jsonl_transcript import (
     MessageReader,
     TodoReader,
     open_regular,
+    parts_before,
     read_records,
 )
 from hudkit.transcripts.pi_window import PiWindow
@@ -167,21 +168,15 @@ class TranscriptFollower:
 
     def _take_earlier(self, path: Path, first: JsonlRecord, reader: MessageReader) -> None:
         """Read what the session's file goes on from; ids of its messages stay, and no later one has the same."""
-        earlier = self._dialect.earlier(path, first)
-        if earlier is None:
-            return
-        file, end = earlier
         try:
-            with open_regular(file) as opened:
-                records = list(read_records(opened, end, lambda _offset, _reason: None, unended=False))
-                if records:
-                    self._take_earlier(file, records[0], reader)
-                for record in records:
-                    if record.offset < end:
-                        self._take_next(record._replace(offset=record.offset + self._shift), reader)
-                self._shift += os.fstat(opened.fileno()).st_size
+            for file, end in parts_before(self._dialect, path, first):
+                with open_regular(file) as opened:
+                    for record in read_records(opened, end, lambda _offset, _reason: None, unended=False):
+                        if record.offset < end:
+                            self._take_next(record._replace(offset=record.offset + self._shift), reader)
+                    self._shift += os.fstat(opened.fileno()).st_size
         except OSError as error:
-            _log.debug("%s cannot be read: %s", file, error)
+            _log.debug("what %s goes on from cannot be read: %s", path, error)
 
     def _take_next(self, record: JsonlRecord, reader: MessageReader) -> None:
         self._window.take(record, reader.take(record))

@@ -14,14 +14,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from glob import escape
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from hudkit.errors import HudkitError, StoreBusy, TranscriptError
 from hudkit.transcripts.claude_code import open_claude
 from hudkit.transcripts.codex import open_codex
-from hudkit.transcripts.jsonl_transcript import JsonlTranscript
 from hudkit.transcripts.named_files import SavedPlan, list_plans, read_plan
 from hudkit.transcripts.opencode_database import OpenCodeTranscript
 from hudkit.transcripts.pi import open_pi
@@ -355,8 +353,7 @@ def _scan(
     words = [*(phrase.casefold() for phrase in asked.phrases), *asked.words] or [question.text.casefold()]
     hits: list[SearchHit] = []
     for transcript, row in sessions:
-        earlier = transcript.earlier_messages(row.id) if isinstance(transcript, JsonlTranscript) else ()
-        for message in chain(transcript.messages(row.id), earlier):
+        for message in transcript.messages(row.id):
             hit = _hit(row, message, words, question.filters)
             if hit is not None:
                 hits.append(hit)
