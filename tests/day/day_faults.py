@@ -103,7 +103,8 @@ class FaultyDay(DayRun):
         process = self._begun_elsewhere(step.prompt)
         try:
             self.model.wait("chat", before + at + 1, 240)
-            until(lambda: self.suite.has_written(self.place, SESSION, step.prompt), "the prompt is not written down")
+            asked = self.model.chats[before + at]
+            until(lambda: self.suite.has_written(self.place, SESSION, step.prompt, asked), "it is not written down")
         finally:
             self._kill_tree(process)
         prompt = step.prompt if self.suite.forgets_killed_turns else "Go on."

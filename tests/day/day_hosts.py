@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from hudkit.daemon import client
-from hudkit.models.captured_request import KIND_MARKS
+from hudkit.models.captured_request import KIND_MARKS, CapturedRequest
 from hudkit.models.scripted_answers import ScriptedCall, says, uses
 from hudkit.testing.host_conformance import HostConformance, HostWorkspace, with_full_window
 from hudkit.testing.model_server import ScriptedModel
@@ -70,9 +70,10 @@ class DayHost:
     """The host takes what its clock says is the latest for the latest: where the clock goes back, its own
     conversation goes back, too."""
 
-    def has_written(self, place: HostWorkspace, session: str, prompt: str) -> bool:
-        """Whether the host has a prompt on disk: what it has not, nobody knows when its process is killed."""
-        del place, session, prompt
+    def has_written(self, place: HostWorkspace, session: str, prompt: str, request: CapturedRequest) -> bool:
+        """Whether the host has on disk a prompt, and the results of calls that a request tells of: what it has not,
+        nobody knows when its process is killed."""
+        del place, session, prompt, request
         return True
 
     def day_place(self, home: Path, project: Path, url: str) -> HostWorkspace:
@@ -131,14 +132,18 @@ def _answer_before(file: Path, prompt: str) -> str:
     return found
 
 
-def _has_prompt(file: Path, prompt: str) -> bool:
-    """Whether a prompt stands in a session's file of Claude Code."""
+def _has_written(file: Path, prompt: str, request: CapturedRequest) -> bool:
+    """Whether a prompt, and each result of a call that a request has, stand in a session's file of Claude Code."""
     lines = file.read_text("utf-8").splitlines(keepends=True)
-    records = (json.loads(line) for line in lines if line.endswith("\n"))
-    return any(
-        record.get("type") == "user" and prompt in as_text(record.get("message", {}).get("content", ""))
-        for record in records
-    )
+    records = [json.loads(line) for line in lines if line.endswith("\n")]
+    said = [record.get("message", {}).get("content", "") for record in records if record.get("type") == "user"]
+    answered = {block.get("tool_use_id") for content in said if isinstance(content, list) for block in content}
+    return any(prompt in as_text(content) for content in said) and answered >= {
+        block["tool_use_id"]
+        for message in request.body["messages"]
+        for block in (message["content"] if isinstance(message["content"], list) else ())
+        if block.get("type") == "tool_result"
+    }
 
 
 def _suite(module: str, name: str) -> Any:
@@ -269,9 +274,9 @@ def _claude_code() -> HostConformance:
             ) as host:
                 yield module.Talk(host)
 
-        def has_written(self, place: HostWorkspace, session: str, prompt: str) -> bool:
+        def has_written(self, place: HostWorkspace, session: str, prompt: str, request: CapturedRequest) -> bool:
             files = place.folder.glob(f".claude/projects/*/{uuid5(names, f'{place.folder}/{session}')}.jsonl")
-            return any(_has_prompt(file, prompt) for file in files)
+            return any(_has_written(file, prompt, request) for file in files)
 
         def reopen_before(self, place: HostWorkspace, session: str, prompt: str) -> bool:
             id = uuid5(names, f"{place.folder}/{session}")
@@ -441,9 +446,9 @@ def _claude_agent_sdk() -> HostConformance:
             with sdk_host.conversation(place, session, hud=hud, resume=resume, **more) as talk:
                 yield talk
 
-        def has_written(self, place: HostWorkspace, session: str, prompt: str) -> bool:
+        def has_written(self, place: HostWorkspace, session: str, prompt: str, request: CapturedRequest) -> bool:
             file = sdk_host.transcript_of(place, session)
-            return file is not None and _has_prompt(file, prompt)
+            return file is not None and _has_written(file, prompt, request)
 
         def reopen_before(self, place: HostWorkspace, session: str, prompt: str) -> bool:
             file = sdk_host.transcript_of(place, session)

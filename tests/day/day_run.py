@@ -208,7 +208,8 @@ class DayRun:
         killed = self._begun_elsewhere(step.prompt)
         try:
             self.model.wait("chat", before + len(step.model) + 1, 240)
-            until(lambda: self.suite.has_written(self.place, SESSION, step.prompt), "the prompt is not written down")
+            asked = self.model.chats[before + len(step.model)]
+            until(lambda: self.suite.has_written(self.place, SESSION, step.prompt, asked), "it is not written down")
         finally:
             self._kill_tree(killed)
         if self.suite.forgets_killed_turns:  # and what they recorded, until it is said again

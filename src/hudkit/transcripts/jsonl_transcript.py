@@ -23,6 +23,7 @@ import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -205,7 +206,7 @@ class JsonlTranscript:
         for file, end in parts_before(self._dialect, path, first):
             yield from (
                 record._replace(offset=record.offset + shift)
-                for record in takewhile(lambda each, end=end: each.offset < end, self._records(file))
+                for record in takewhile(partial(_begins_before, end), self._records(file))
             )
             shift += file.stat().st_size
         yield from (record._replace(offset=record.offset + shift) for record in chain((first,), own))
@@ -278,6 +279,10 @@ def find_files(root: Path, depth: int, wanted: Callable[[str], bool]) -> Iterato
         if len(here.parts) - start >= depth:
             folders.clear()
         yield from (here / name for name in sorted(files) if wanted(name))
+
+
+def _begins_before(end: int, record: JsonlRecord) -> bool:
+    return record.offset < end
 
 
 def parts_before(dialect: JsonlDialect, path: Path, first: JsonlRecord) -> list[tuple[Path, int]]:
