@@ -20,10 +20,17 @@ def until(holds: Callable[[], object], what: str = "it did not come about") -> N
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that ended and was not waited for does not."""
+    """Whether a process runs, or a thread of it: as long as one does, its files and sockets are open.
+
+    One that ended and was not waited for does not run.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    try:
+        is_zombie = stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z"
+        return not is_zombie or len(list(stat.with_name("task").iterdir())) > 1
+    except FileNotFoundError:  # it ended just now
+        return False
