@@ -25,6 +25,7 @@ export async function ask($, path, body, ms, insists = false) {
       const answer = await inTime($, left, send($, path, body));
       silent = 0;
       silentUntil = 0;
+      starting = 0; // it is there: where it is gone the next time, it has ended since
       return answer;
     } catch (error) {
       if (error instanceof Late) {

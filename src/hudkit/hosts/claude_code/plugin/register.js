@@ -41,7 +41,7 @@ export function register(on) {
   on("classic.PostCompact", told).catch(pass);
   on("classic.SessionEnd", ends).catch(pass);
   on("classic.Stop", async ($, e, next) => {
-    void tell($, e); // nobody waits for the answer
+    void tell($, e, {}, START_MS, true); // nobody waits for the answer: there is time for a daemon to start
     return next(e);
   }).catch(pass);
   on("prompt.compose", composed).catch(pass);
@@ -223,7 +223,8 @@ async function show($, text) {
 async function answerCommand($, command, args) {
   const words = (args ?? "").trim();
   if (command.needs && !words) return `/${command.name} ${command.argumentHint}`;
-  await tell($, { ...own.hook, hook_event_name: "Usage" }); // what the session's file tells is recorded
+  // What the session's file tells is recorded first, by a daemon that has to start where there is none.
+  await tell($, { ...own.hook, hook_event_name: "Usage" }, {}, TOOL_MS, true);
   const more = command.needs ? [words] : words.split(/\s+/).filter(Boolean);
   const line = command.line.flatMap((word) =>
     word === "{session}" ? [own.hook.session_id] : word === "{args}" ? more : [word],
