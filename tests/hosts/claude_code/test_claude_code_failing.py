@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -12,10 +14,13 @@ import pytest
 from claude_host import ClaudeCode, Data, bash, hud, uses
 
 from daemon_stand_in import BROKEN, http, late, sends, silent, stand_in
+from hudkit import Hud
 from hudkit.daemon import client
-from hudkit.models.scripted_answers import says
+from hudkit.models.captured_request import CapturedRequest
+from hudkit.models.scripted_answers import Answer, says
 from hudkit.testing.assertions import prefix_breaks
 from hudkit.testing.model_server import ScriptedModel
+from waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.hosts]
 
@@ -212,3 +217,22 @@ def test_the_daemon_that_the_plugin_starts_outlives_it(claude: Claudes, model: S
     session.say("Please begin.")
     session.close()
     assert client.greet(data.socket, timeout=60) is not None
+
+
+def test_a_command_waits_for_a_daemon_that_has_to_start(claude: Claudes, model: ScriptedModel, data: Data) -> None:
+    """The daemon dies before the turn's last answer, soon after the plugin has started it."""
+
+    def dies(_: CapturedRequest) -> Answer:
+        there = client.greet(data.socket, timeout=60)
+        assert there is not None
+        os.kill(there.pid, signal.SIGKILL)
+        until(lambda: client.is_gone(data.socket), "the daemon does not end")
+        return says("It fails.")
+
+    session = claude()
+    model.play(uses(bash("exit 3")), dies)
+    assert session.say("Run it.") == "It fails."
+    session.say("/hud")
+    with Hud.open(data.db) as hud:
+        (key,) = hud.sessions()
+        assert [error.message for error in hud.session(key).state.errors.open]
