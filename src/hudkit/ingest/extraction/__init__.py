@@ -1,6 +1,6 @@
 """What plain words and outputs say: rules, preferences, decisions, facts; test results, commits and plan files."""
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.extractor import Ended, Extracted, KnownStatements, extract
 from hudkit.ingest.extraction.reversals import find_closed_files
 from hudkit.ingest.extraction.tool_outputs import (

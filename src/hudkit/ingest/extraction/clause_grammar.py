@@ -22,7 +22,7 @@ from functools import lru_cache
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.clause_weights import weights
 from hudkit.ingest.extraction.lexicon import VERBS
 from hudkit.ingest.extraction.word_classes import (

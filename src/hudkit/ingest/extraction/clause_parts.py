@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.lexicon import VERBS
 
 _ENOUGH = 3

@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.clause_parts import holds_beyond_now
 
 _MAX_WORDS = 30

@@ -19,7 +19,7 @@ from math import log
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.hedging import is_of_others
 from hudkit.ingest.extraction.prose import word_stems
 from hudkit.ingest.extraction.values import values_by_kind, without_values

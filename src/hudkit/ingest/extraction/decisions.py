@@ -22,7 +22,7 @@ from functools import cache, lru_cache
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.conflicts import is_objection, is_parallel
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
 from hudkit.ingest.extraction.prose import Sentence, overlap, subject_stems

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.prose import Sentence, word_stems
 from hudkit.ingest.extraction.values import with_value
 

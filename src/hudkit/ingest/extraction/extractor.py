@@ -18,7 +18,7 @@ from functools import cached_property
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.clause_grammar import read_sentence
 from hudkit.ingest.extraction.conflicts import (
     SECTIONS,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.prose import Sentence
 
 _READ_AGAIN = 256

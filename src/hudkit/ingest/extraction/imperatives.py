@@ -24,7 +24,7 @@ from functools import cache, lru_cache
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.clauses import form_of
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
 from hudkit.ingest.extraction.prose import Sentence

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.clause_grammar import Reading, read_sentence, word_class
 from hudkit.ingest.extraction.clause_weights import belief_weights
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_told, wonders

@@ -16,7 +16,7 @@ from functools import cache
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.hedging import is_supposition
 from hudkit.ingest.extraction.prose import Sentence
 

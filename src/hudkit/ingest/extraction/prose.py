@@ -23,7 +23,7 @@ from functools import lru_cache
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 
 _MAX_MESSAGE = 12_000
 """Characters of a message that are read, half from its beginning and half from its end: people ask before and after

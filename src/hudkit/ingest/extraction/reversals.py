@@ -26,7 +26,7 @@ from functools import cache
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.conflicts import Statement
 from hudkit.ingest.extraction.hedging import is_of_others, is_question, is_supposition
 from hudkit.ingest.extraction.lexicon import VERBS, names_in

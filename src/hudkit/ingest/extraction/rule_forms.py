@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.prose import Sentence, normalized_text, subject_stems
 
 FILLER = (

@@ -17,7 +17,7 @@ from functools import cache
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition
 from hudkit.ingest.extraction.prose import Sentence
 from hudkit.ingest.extraction.values import EXACT_KINDS, find_values, without_values

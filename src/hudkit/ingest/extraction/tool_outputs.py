@@ -21,7 +21,7 @@ from functools import cache
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.log.payloads import CommitMade, PlanPoint, TestsRan
 
 _MAX_POINTS = 200

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.clause_grammar import read_sentence, word_class
 from hudkit.ingest.extraction.clause_weights import topic_weights
 from hudkit.ingest.extraction.conflicts import Statement, about, is_parallel

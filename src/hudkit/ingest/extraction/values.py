@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 
 import msgspec
 
-from hudkit.ingest.extraction.any_case import any_case
+from hudkit.ingest.extraction.caseless import any_case
 
 _CACHED_TEXTS = 4_096
 
