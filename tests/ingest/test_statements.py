@@ -520,3 +520,19 @@ def test_a_short_turn_marks_what_was_said_just_before(first: str, second: str) -
 def test_what_goes_on_with_the_work_marks_nothing(first: str, second: str) -> None:
     said = extract(second, extract(first, KnownStatements())[1])[0]
     assert not said.ended
+
+
+@pytest.mark.parametrize(
+    ("message", "rules"),
+    [
+        ("All measurements are in centimetres, never inches.", ["All measurements are in centimetres, never inches"]),
+        (
+            "Log lines must be JSON. One object per line, and no stack traces across lines.",
+            ["Log lines must be JSON", "One object per line, and no stack traces across lines"],
+        ),
+        ("Use tabs, and never push to main.", ["Use tabs", "never push to main"]),
+    ],
+)
+def test_what_says_one_thing_is_one_item(message: str, rules: list[str]) -> None:
+    said, _ = extract(message, KnownStatements())
+    assert [rule.text for rule in said.rules] == rules

@@ -47,6 +47,7 @@ from hudkit.ingest.extraction.lasting import (
     insists,
     is_believed,
     is_errand,
+    joined_opposites,
     own_sentences,
     read_lasting,
     whole_rules,
@@ -221,6 +222,7 @@ def _of_user(
     step.hear_lasting(weighed=weighed)
     if weighed:
         step.leave_momentary()
+        step.join_parts()
     step.end_what_is_contradicted()
     if len(sentences) > _MAX_COMPARED:
         return step.result(Offer())
@@ -438,6 +440,19 @@ class _Extraction:
             for each in self._decisions
             if each.replaces or each.form not in _WEIGHED or self._is_believed("decisions", each.summary, each)
         )
+
+    def join_parts(self) -> None:
+        """Have one item of what says one thing: a rule takes its opposite along ("in metres, never inches"), and what
+        another statement of the message says, too, is no item of its own."""
+        self._rules = tuple(joined_opposites(self._rules))
+        texts = [
+            *(rule.text for rule in self._rules),
+            *(each.text for each in (*self._preferences, *self._facts)),
+            *(decision.summary for decision in self._decisions),
+        ]
+        self._rules = tuple(rule for rule in self._rules if not _is_within(rule.text, texts))
+        self._preferences = [each for each in self._preferences if not _is_within(each.text, texts)]
+        self._facts = [each for each in self._facts if not _is_within(each.text, texts)]
 
     def _is_believed(self, section: str, text: str, stated: StatedRule | Heard | AnnouncedDecision) -> bool:
         index = self._places.get(stated.sentence)
@@ -961,6 +976,16 @@ def _is_of_the_moment(sentence: Sentence) -> bool:
     if is_errand(sentence.bare):
         return True
     return read_sentence(sentence.bare).weight < _MOMENTARY
+
+
+def _is_within(text: str, texts: Iterable[str]) -> bool:
+    """Whether one of some texts says more than a text, and has it whole, in whole words."""
+    folded = text.casefold()
+    for other in texts:
+        before, has_it, behind = other.casefold().partition(folded)
+        if has_it and before + behind and not (before[-1:].isalnum() or behind[:1].isalnum()):
+            return True
+    return False
 
 
 def _line(sentence: Sentence) -> str:
