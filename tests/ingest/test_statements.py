@@ -536,3 +536,17 @@ def test_what_goes_on_with_the_work_marks_nothing(first: str, second: str) -> No
 def test_what_says_one_thing_is_one_item(message: str, rules: list[str]) -> None:
     said, _ = extract(message, KnownStatements())
     assert [rule.text for rule in said.rules] == rules
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("Only run the importer against the staging queue.", "Only run the exporter against the staging queue."),
+        ("Never log the payloads of the importer.", "We are no longer blocked by the printer."),
+    ],
+)
+def test_what_is_said_of_another_thing_ends_nothing(rule: str, said: str) -> None:
+    _, standing = extract(rule, KnownStatements())
+    _, standing = extract("Please look at the parser.", standing)
+    heard, _ = extract(said, standing)
+    assert not heard.ended and not heard.withdrawn

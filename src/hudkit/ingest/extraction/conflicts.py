@@ -171,6 +171,25 @@ def objected_to(sentence: str, standing: Sequence[Statement]) -> tuple[Statement
     return (named[0], match["old"], match["rest"].strip(" .!,;:–-")) if len(named) == 1 else None
 
 
+def is_of_another(first: str, second: str) -> bool:
+    """Return whether two statements are the same but for one name in their middle: each holds of another thing.
+
+    "Only run the importer against the staging queue" and the same of the exporter; a last word that differs, or a number,
+    is another value of one thing.
+    """
+    ours, theirs = _words_of(first), _words_of(second)
+    if len(ours) != len(theirs):
+        return False
+    different = [place for place, word in enumerate(ours) if word != theirs[place]]
+    if len(different) != 1 or not 0 < different[0] < len(ours) - _MIN_BEHIND_NAME:
+        return False
+    return not any(character.isdigit() for character in ours[different[0]] + theirs[different[0]])
+
+
+_MIN_BEHIND_NAME = 3
+"""Words that both have behind the name."""
+
+
 def is_parallel(first: str, second: str) -> bool:
     """Return whether two statements say the same of two things, so that neither ends the other.
 
@@ -199,7 +218,7 @@ _MIN_PARALLEL = 6
 """Words that both must have: fewer say too little alike."""
 _CONTRASTS = frozenset({"instead", "rather", "not", "too"})
 """Words by which a statement turns something down: it is not the other statement, where that turns down the same."""
-_ABOUT = frozenset({"for", "of", "in", "on", "near", "with", "at", "within"})
+_ABOUT = frozenset({"for", "of", "in", "on", "near", "with", "at", "within", "around"})
 """Words before what a statement is about."""
 
 

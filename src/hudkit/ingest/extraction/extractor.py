@@ -27,6 +27,7 @@ from hudkit.ingest.extraction.conflicts import (
     doubted_by,
     ended_by,
     is_echo,
+    is_of_another,
     objected_to,
     rejected_by,
     suspended_by,
@@ -746,6 +747,8 @@ class _Extraction:
             for statement in of_own_topic(own, standing)
             if statement.text.casefold() not in message or len(statement.text.split()) < _MIN_SAID_AGAIN - 1
         ]
+        if any(is_of_another(line, statement.text) for statement in standing for line in own):
+            return  # the same of another thing: nothing ends
         alone = len(standing) == 1
         standing = in_reach(own, standing, self.standing.latest, self.standing.age)
         if not standing:

@@ -93,13 +93,20 @@ class TurnOfTopic(msgspec.Struct, frozen=True):
 
 
 def own_lines(sentences: Sequence[Sentence]) -> list[str]:
-    """Return the sentences of a message that ask and suppose nothing, and tell of nobody else, each as one line."""
+    """Return the sentences of a message that ask and suppose nothing, and tell of nobody else, each as one line.
+
+    What ends a blocker ends nothing else.
+    """
     return [
         " ".join(sentence.text.split())
         for sentence in sentences
         if not (is_question(sentence) or is_supposition(sentence.bare) or is_report(sentence.bare))
         and not is_of_others(sentence.bare)
+        and not _UNBLOCKS.search(sentence.bare)
     ]
+
+
+_UNBLOCKS = any_case(r"\b(?:no longer|not|n['’]t|un)[ -]?blocked\b|\bun(?:stuck|blocks?)\b")
 
 
 def read_turn(
