@@ -530,7 +530,9 @@ def test_what_goes_on_with_the_work_marks_nothing(first: str, second: str) -> No
             "Log lines must be JSON. One object per line, and no stack traces across lines.",
             ["Log lines must be JSON", "One object per line, and no stack traces across lines"],
         ),
+        ("Always write Sie, never du in letters.", ["Always write Sie, never du in letters"]),
         ("Use tabs, and never push to main.", ["Use tabs", "never push to main"]),
+        ("Use tabs, never push to main.", ["Use tabs", "never push to main"]),
     ],
 )
 def test_what_says_one_thing_is_one_item(message: str, rules: list[str]) -> None:

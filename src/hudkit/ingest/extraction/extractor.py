@@ -48,7 +48,6 @@ from hudkit.ingest.extraction.lasting import (
     insists,
     is_believed,
     is_errand,
-    joined_opposites,
     own_sentences,
     read_lasting,
     whole_rules,
@@ -223,7 +222,7 @@ def _of_user(
     step.hear_lasting(weighed=weighed)
     if weighed:
         step.leave_momentary()
-        step.join_parts()
+        step.leave_repeated()
     step.end_what_is_contradicted()
     if len(sentences) > _MAX_COMPARED:
         return step.result(Offer())
@@ -442,10 +441,8 @@ class _Extraction:
             if each.replaces or each.form not in _WEIGHED or self._is_believed("decisions", each.summary, each)
         )
 
-    def join_parts(self) -> None:
-        """Have one item of what says one thing: a rule takes its opposite along ("in metres, never inches"), and what
-        another statement of the message says, too, is no item of its own."""
-        self._rules = tuple(joined_opposites(self._rules))
+    def leave_repeated(self) -> None:
+        """Leave out what another statement of the message has in it, whole."""
         texts = [
             *(rule.text for rule in self._rules),
             *(each.text for each in (*self._preferences, *self._facts)),

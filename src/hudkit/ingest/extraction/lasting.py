@@ -605,6 +605,9 @@ _COMPARES_ONLY = any_case(r"(?:no|not|not any) (?:\w+er|more|less)")
 
 _OPPOSITE = any_case(r"(?:never|not|no) [^,;]{1,30}")
 """The other half of a rule that stands before it: "always Sie, never du"."""
+_ALWAYS = any_case(r"(?:always|only) ")
+_BARE_OPPOSITE = any_case(r"(?:never|not|no) [\w'’-]+")
+"""The same behind any rule, where it orders nothing itself: "in metres, never inches"."""
 
 
 def whole_rules(rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
@@ -653,35 +656,13 @@ _AFTER_COLON = any_case(r"^[^:.,;]{3,40}\b(?:short|is|was|said|news|point|questi
 """Words before a colon that only announce what is said behind it: "Long story short: …"."""
 
 
-def joined_opposites(rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
-    """Yield rules; one that only denies the opposite of the rule before it, in the same sentence, as the end of that."""
-    before: StatedRule | None = None
-    for rule in rules:
-        if before is not None and rule.sentence == before.sentence and _OPPOSITE.fullmatch(rule.text):
-            start = before.sentence.find(before.text)
-            end = before.sentence.find(rule.text, start + len(before.text)) if start >= 0 else -1
-            if start >= 0 and before.sentence[start + len(before.text) : end] == ", ":
-                before = msgspec.structs.replace(before, text=before.sentence[start : end + len(rule.text)])
-                continue
-        if before is not None:
-            yield before
-        before = rule
-    if before is not None:
-        yield before
-
-
-_OPPOSITE = any_case(r"(?:never|not|no) [\w'’-]+")
-"""The end of a rule that denies its opposite: "never inches"."""
-
-
 def _with_opposites(rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
-    """Yield rules; two halves of one ("always Sie", "never du") as one."""
+    """Yield rules; two halves of one ("always Sie, never du", "in metres, never inches") as one."""
     before: StatedRule | None = None
     for rule in rules:
         if before is not None and (
             rule.sentence == before.sentence
-            and before.text.casefold().startswith(("always ", "only "))
-            and _OPPOSITE.fullmatch(rule.text)
+            and (_OPPOSITE if _ALWAYS.match(before.text) else _BARE_OPPOSITE).fullmatch(rule.text)
             and f"{before.text}, {rule.text}" in rule.sentence
         ):
             before = msgspec.structs.replace(before, text=f"{before.text}, {rule.text}")
