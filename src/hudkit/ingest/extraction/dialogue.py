@@ -18,7 +18,7 @@ import msgspec
 
 from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.prose import Sentence, word_stems
-from hudkit.ingest.extraction.values import with_value
+from hudkit.ingest.extraction.values import find_values, with_value
 
 _MAX_OFFER = 160
 _MAX_ANSWER_WORDS = 8
@@ -61,18 +61,40 @@ _ASKS_WHETHER = any_case(
     r"^(?:and |so |then )?should (?P<what>(?:the|our|all|every|each|new|old|users?|it)\b[\w' -]*?) (?P<verb>be|have|get|show|use|return|accept|go|stay|contain|include|support|keep|run|start|end|send|open|appear|work)\b(?P<rest>[^?]*)\?$"
 )
 _PROPOSES = any_case(
-    r"^(?:(?:so|ok(?:ay)?|and|also|then|here|instead|alternatively|in that case|personally)[,:]? )?(?:(?:i|we)(?:'d| would|'ll)? (?:suggest|propose|recommend|advise)(?: that)?(?: (?:we|you|i|to))?|my (?:suggestion|proposal|recommendation) (?:is|would be)(?: that we| to)?:?|(?:how|what) about|(?:i|we) (?:could|can|might|would)|let's say|(?:i think |i believe |imo,? |in my view,? |personally,? )?(?:i'd|i would) (?:go with|use|choose|opt for|pick|lean towards?|vote for|start with)|(?:i think|i believe|imo,?|in my view,?) (?:we|you|i) (?:should|could|ought to|can)|let me (?:propose|suggest)(?: the following)?:?|it(?:'d| would) (?:also )?be (?:a lot |much )?(?:cleaner|better|simpler|nicer|safer|easier|best|good|faster|worth \\w+ing|worthwhile) (?:to|if (?:we|i))) (?P<what>.+?)[.?!]*$"
+    r"^(?:(?:so|ok(?:ay)?|or|and|also|then|here|instead|alternatively|in that case|personally)[,:]? )?(?:(?:i|we)(?:'d| would|'ll)? (?:suggest|propose|recommend|advise)(?: that)?(?: (?:we|you|i|to))?|my (?:suggestion|proposal|recommendation) (?:is|would be)(?: that we| to)?:?|(?:how|what) about|(?:i|we) (?:could|can|might|would)|let's say|(?:i think |i believe |imo,? |in my view,? |personally,? )?(?:i'd|i would) (?:go with|use|choose|take|opt for|pick|lean towards?|vote for|start with)|(?:i think|i believe|imo,?|in my view,?) (?:we|you|i) (?:should|could|ought to|can)|let me (?:propose|suggest)(?: the following)?:?|it(?:'d| would) (?:also )?be (?:a lot |much )?(?:cleaner|better|simpler|nicer|safer|easier|best|good|faster|worth \\w+ing|worthwhile) (?:to|if (?:we|i))) (?P<what>.+?)[.?!]*$"
 )
+_THEREFORE = any_case(
+    r"^[^,;]{3,80}[,;] (?:so|then|therefore) (?P<proposal>(?:i'd|i would|i|we'd|we could|how about|let's)\b .+)$"
+)
+"""A proposal with its reason before it."""
+
+_ONE_NAME = any_case(
+    r"\b(?:suggest|propose|recommend|advise|use|choose|take|pick|opt for|go with|vote for|start with) [\w+#.'/\"-]+[.!]*$"
+)
+"""A proposal of which the sentence alone says what it is of: its object is a name."""
+
+_WOULD_DO = any_case(
+    r"^(?:(?:for .{3,30} )?(?:i|we)(?:'d| would) (?!be\b|have\b|like\b|love\b|say\b|need\b|not\b|expect\b|guess\b|think\b|imagine\b|assume\b|see\b|know\b|want\b|first\b|also need\b)\w+ (?!.*\b(?:but|so)\b).+|(?!(?:that|this|it|there|which|what|who|nothing)\b)[^,;]{3,60} would (?:fit|suit|do|be (?:free|enough|better|cheaper|nicer|simpler|cleaner|faster|the (?:best|natural|obvious|usual) \w+))\b.*)$"
+)
+"""What would be done, or would do, where nothing is asked."""
+
+_WOULD_BE = any_case(
+    r"^(?:(?:and|so|or),? )?would (?P<what>[^?]{2,60}?) (?:be|also be) (?P<how>acceptable|ok(?:ay)?|fine|all right|an option|good enough)(?: for you| with you| too| instead)?\?$"
+)
+
 _OPTIONS = any_case(r"\b(?:option |variant |plan )(?P<name>[a-d1-4])\b[:,)]? (?P<what>[^,;.]+)")
 _LETTERED = any_case(r"^\(?(?P<name>[a-d1-4])[).:] (?P<what>.+)$")
 _OR = any_case(r",? or (?:rather |maybe |just |with |in |to |as )?")
 _NAME = any_case(r"(?:an? |the )?[\w.+/'-]+(?: [\w.+/'-]+){0,3}")
+_MAX_NAME = 6
+"""Words of the last of two names, at the end of a question."""
+
 _RUN = re.compile(r"[\w.+/'-]*")
 _EITHER_OR = any_case(
     r"^either (?:we |i )?(?P<lead>(?:\w+ ){0,3}?)(?P<first>(?:(?:on|in|with|by|as|at|to) )?(?:the |an? )?[\w.+-]+) or (?P<second>(?:(?:on|in|with|by|as|at|to) )?(?:the |an? )?[\w.+-]+)[.?!]*$"
 )
 _TWO = any_case(
-    r"^(?:.{0,40}\b)?(?:two|three|several|some|possible|the) (?:options|ways|choices|possibilities|alternatives|approaches): (?P<list>.+?)\.?$"
+    r"^(?:.{0,40}\b)?(?:two|three|several|some|possible|the) (?:options|ways|choices|possibilities|alternatives|approaches)\b(?: for (?P<subject>[^:,.]{1,30})|[^:,.]{0,40}): (?P<list>.+?)\.?$"
 )
 _MOMENTARY = any_case(
     r"^(?:run|begin|look|check|show|continue|proceed|start|open|read|explain|try|commit|push|go (?:on|ahead)|help|take a|give|tell|see|have a|provide|elaborate|clarify|know|ask|assist|walk|dive|be of|know|summari[sz]e|list|expand|share|review|stop|wait)\b"
@@ -80,7 +102,7 @@ _MOMENTARY = any_case(
 """What is done at once and then over: that it was agreed to is no decision."""
 
 _ASKS_CHOICE = any_case(
-    r"^(?!.*\b(?:first|next|else|start with|begin with|help|mean|happen|change)\b).*\b(?:should|shall|do you want|would you like|do you prefer|to use)\b"
+    r"^(?!.*\b(?:first|next|else|start with|begin with|help|mean|happen (?!to\b|with\b|when\b|if\b)|change)\b).*\b(?:should|shall|do you want|would you like|do you prefer|to use)\b"
 )
 """A question of which the answer says how something is to be."""
 _CHAT = any_case(
@@ -92,7 +114,7 @@ _PRONOUN_END = any_case(
 )
 
 _YES = any_case(
-    r"^(?:(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|fine|great|perfect|good|right|exactly|deal|absolutely|definitely|certainly|of course|please|nice|cool|sounds (?:good|fine|great|right|reasonable|ok(?:ay)?|perfect)(?: to me)?|i like (?:it|that)|good idea|great idea|makes sense|go ahead|go for it|(?:yes,? )?(?:please )?do (?:that|it|so)|let's do (?:that|it|so)|please do|by all means|fine by me|works for me|i agree|\+1|lgtm|why not|ja|gerne|do that please|that works|approved|good call|good point|good thinking|ok(?:ay)? (?:for|by|with) me|fine with me|(?:then |ok(?:ay)?,? |so )*do (?:it|that)(?: that way| like that| so)?|then do (?:it|that)(?: that way)?|let's|sold|done|fair enough|sounds like a plan|no objections?|sure thing|i'm in|convinced|wfm|love it|you're right|go)(?: please| then| thanks?| thank you)?[,.!]* ?)+(?:$|(?=(?:and|but only|with)\b))"
+    r"^(?:(?:oh|ah|well),? )?(?:(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|fine|great|perfect|good|right|exactly|deal|absolutely|definitely|certainly|of course|please|nice|cool|sounds (?:good|fine|great|right|reasonable|ok(?:ay)?|perfect)(?: to me)?|i like (?:it|that)|good idea|great idea|makes sense|go ahead|go for it|(?:yes,? )?(?:please )?do (?:that|it|so)|let's do (?:that|it|so)|please do|by all means|fine by me|works for me|i agree|\+1|lgtm|why not|ja|gerne|do that please|that works|approved|good call|good point|good thinking|ok(?:ay)? (?:for|by|with) me|fine with me|(?:then |ok(?:ay)?,? |so )*do (?:it|that)(?: that way| like that| so)?|then do (?:it|that)(?: that way)?|let's|sold|done|fair enough|sounds like a plan|no objections?|none,? (?:makes sense|from me|at all|here)|you(?:['’]ve)? convinced me|that['’]s (?:nicer|better|even better)|(?:great|good|fine|ok(?:ay)?),? that one|do it that way|sure thing|i'm in|convinced|wfm|love it|you're right|go)(?: please| then| thanks?| thank you)?[,.!]* ?)+(?:$|(?=(?:and|but only|with)\b))"
 )
 _YES_WITH_OTHER = any_case(
     r"^(?:yes|yeah|fine|ok(?:ay)?|sure|agreed|good|deal|great)[,.]? (?:but |with |only |just |make (?:it|that) |rather )+(?P<value>.{1,30})$"
@@ -100,13 +122,35 @@ _YES_WITH_OTHER = any_case(
 _YES_BUT = any_case(
     r"^(?:yes|yep|yeah|sure|ok(?:ay)?|agreed|please do|go ahead)[,.:] (?P<how>(?!(?:i|we|you|it|that|this|what|how|why|can|could)\b)(?:\S+ ?){1,6})$"
 )
-_PRAISE = any_case(r"(?:(?:great|good|nice|cool|perfect|right|fine|exactly|ok(?:ay)?|thanks?)[,.! ]*)+")
+_PRAISE = any_case(
+    r"(?:(?:oh|ah),? )?(?:(?:great|good|nice|cool|perfect|right|fine|exactly|ok(?:ay)?|thanks?)(?: (?:point|call|thinking))?[,.! ]*)+"
+)
 _YES_AND = any_case(
     r"^(?:yes|yep|yeah|sure|ok(?:ay)?|agreed|good idea|please do|go ahead|do that)(?: please)?[,.!:]? (?!but\b|if\b|or\b|though\b)(?:and|please|with|also)\b"
 )
 _NO = any_case(
     r"^(?:no|nope|nah|not|rather not|better not|don't|do not|please don't|never|leave (?:it|that)|keep (?:it|that)|skip (?:it|that)|nein|lieber nicht)\b"
 )
+_NO_SUCH = any_case(
+    r"^no (?!thanks?\b|please\b|need\b|not\b|way\b|problem\b|i\b|we\b|that\b|it\b|don['’]t\b)[\w-]+(?: [\w-]+){0,3}$"
+)
+"""A rule, not an answer: "no fallback"."""
+
+_NO_BUT = any_case(
+    r"^(?:no|nope|nah|rather not|better not)(?: thanks?| please)?[,.:;–-]+ (?:just |rather |please |but |better |instead )*(?P<rest>(?!(?:i|we|you|it|that|this|they|he|she|what|why|how|not|no|first|thanks?|let|wait|leave|keep it|never ?mind|the|a|just|only (?:the|a|if|when|this|that)|go|forget)\b)\S+(?: \S+){2,14})$"
+)
+"""What is to be done in the place of what was proposed."""
+
+_ORDINALS = {"first": 0, "former": 0, "second": 1, "latter": 1, "other": 1, "third": 2, "last": -1}
+_ORDINAL = any_case(
+    r"^(?:(?:ok(?:ay)?|then|so|well|hm+|i['’]d take|take|let['’]s take|i prefer|please|rather)[,:]? )*(?:the )?(?P<place>first|second|third|former|latter|last|other)(?: (?:one|option|way|idea|variant))?(?:,? (?:please|then|it is|thanks?))*(?=$|[,;:–-])(?P<rest>.*)$"
+)
+_MAX_NAMED = 4
+"""Words of a name that answers, with a reason behind a comma."""
+
+_MAX_REST = 12
+"""Words behind a choice that say more of it."""
+
 _MAKE_IT = any_case(
     r"^(?:(?:yes|ok(?:ay)?|sure|fine|good|no|nah|but|rather|better)[,.]? )*(?:(?:make|let's make|use|take) (?:it|that)|rather|better|only|just)? ?(?P<value>[^,.;]{1,30}?)(?: (?:please|then|instead))?$"
 )
@@ -130,7 +174,7 @@ def find_offer(sentences: Sequence[Sentence]) -> Offer:
         sentence = last[place]
         offer = _offer_of(sentence)
         if offer and not offer.is_open:
-            return offer
+            return _with_context(offer, "" if place == 0 or last[place - 1].asks else last[place - 1].text)
         if not offer and place and re.match(r"(?i)^which(?: one)?(?: do you .*)?\?$", sentence.text):
             before = _offer_of(last[place - 1])
             if before.options:
@@ -154,7 +198,8 @@ def _offer_of(sentence: Sentence) -> Offer:
     listed = _TWO.match(text)
     if listed and " or " in listed["list"]:
         names = [name.strip() for name in re.split(r",? or |, ", listed["list"]) if name.strip()]
-        return Offer(options=tuple((_bare_name(name), _bare_name(name)) for name in names[:4]))
+        subject = f" ({listed['subject'].strip()})" if listed["subject"] else ""
+        return Offer(options=tuple((_bare_name(name), _bare_name(name) + subject) for name in names[:4]))
     asks = _ASKS_LEAVE.match(text)
     if sentence.asks:
         either = _two_names(text)
@@ -165,7 +210,15 @@ def _offer_of(sentence: Sentence) -> Offer:
     whether = _ASKS_WHETHER.match(text)
     if whether and sentence.asks and len(text) <= _MAX_OFFER:
         return _doable(f"{whether['what']} should {whether['verb']}{whether['rest']}", yes_no=True)
+    would_be = _WOULD_BE.match(text)
+    if would_be:
+        return Offer(f"{would_be['what']} is {would_be['how']}", yes_no=True)
+    therefore = _THEREFORE.match(text)
+    if therefore and _PROPOSES.match(therefore["proposal"]):
+        return _whole(text)
     proposes = _PROPOSES.match(text)
+    if proposes and not sentence.asks and _ONE_NAME.search(text):
+        return _whole(text)
     if proposes and not re.match(r"(?i)(?:see|imagine|understand|say|think|not\b)", proposes["what"]):
         return _doable(proposes["what"], yes_no=True)
     if sentence.asks and re.match(
@@ -175,7 +228,14 @@ def _offer_of(sentence: Sentence) -> Offer:
         if not _ASKS_CHOICE.search(text) or len(text) > _MAX_OFFER:
             return Offer()
         return Offer(text.rstrip("?"), is_open=True)
+    if _WOULD_DO.match(text) and not sentence.asks:
+        return _whole(text)
     return Offer()
+
+
+def _whole(text: str) -> Offer:
+    """A proposal that is the whole sentence."""
+    return Offer(text.strip(" .!"), yes_no=True) if len(text) <= _MAX_OFFER and not _CHAT.search(text) else Offer()
 
 
 def _two_names(text: str) -> tuple[str, str] | None:
@@ -186,7 +246,8 @@ def _two_names(text: str) -> tuple[str, str] | None:
         after = text[between.end() : -1]
         second, first = _NAME.match(after), _last_words(text[: between.start()])
         if first and second and "?" not in after:
-            return first, second[0]
+            whole = after if len(after.split()) <= _MAX_NAME and "," not in after else second[0]
+            return first, whole
     return None
 
 
@@ -262,19 +323,28 @@ def find_answer(sentences: Sequence[Sentence], offer: Offer) -> Answer:
         return _chosen(text, offer)
     if offer.yes_no:
         # "Great." may be about anything where more follows.
-        weak = len(sentences) > 1 and _PRAISE.fullmatch(text)
+        weak = (len(sentences) > 1 or " would " in offer.text) and _PRAISE.fullmatch(text)
         with_other = _YES_WITH_OTHER.match(text)
         changed = with_value(offer.text, with_other["value"]) if with_other else ""
         if changed:
             return Answer(changed, "agreement", 1)
         if (_YES.match(text) and not weak) or _YES_AND.match(text):
             return Answer(offer.text, "agreement", 1)
+        other = _NO_BUT.match(text)
+        if other:
+            return Answer(other["rest"], "answer", 1)
         if _NO.match(text):
-            return Answer(used=1)
+            return Answer() if _NO_SUCH.match(text) else Answer(used=1)
+        named = _named(text, offer)
+        if named.summary:
+            return named
         qualified = _YES_BUT.match(text)
         if qualified:
             return Answer(f"{offer.text} ({qualified['how'].strip()})", "agreement", 1)
         return _corrected(text, offer)
+    name, comma, reason = text.partition(",")
+    if comma and len(name.split()) <= _MAX_NAMED and len(reason.split()) <= _MAX_REST:
+        text = name  # why it is so stands behind it
     if (
         len(text.split()) <= _MAX_ANSWER_WORDS
         and not _NO_ANSWER.match(text)
@@ -285,8 +355,34 @@ def find_answer(sentences: Sequence[Sentence], offer: Offer) -> Answer:
     return Answer()
 
 
+def _named(text: str, offer: Offer) -> Answer:
+    """The agreement of somebody who says the name again that was proposed: "ok qualtrics", "Tally! yes"."""
+    agrees = _YES_AND_NAME.match(text) or _NAME_AND_YES.match(text)
+    if agrees is None:
+        return Answer()
+    stems = word_stems(agrees["name"])
+    if not stems or find_values(text) or " but " in offer.text or not stems <= word_stems(offer.text):
+        return Answer()
+    rest = (agrees.groupdict().get("rest") or "").strip(" ,.")
+    return Answer(f"{offer.text} ({rest})" if rest else offer.text, "agreement", 1)
+
+
+_YES_AND_NAME = any_case(
+    r"^(?:(?:yes|yeah|yep|ok(?:ay)?|fine|sure|good|great|deal|then)[,.!:]? )+(?P<name>(?:[\w+#.'/\"-]+ ?){1,4})(?:then|it is|please)?$"
+)
+_NAME_AND_YES = any_case(
+    r"^(?P<name>(?:[\w+#.'/\"-]+ ?){1,4}?)(?:[!,.]+ (?:yes|ok(?:ay)?|fine|great|love it|good|perfect)\b.{0,20}|,? (?:then|it is)| (?:is|sounds|looks) (?:ok(?:ay)?|fine|good|great|perfect|all right)(?P<rest>,? (?:but|as long as|if) .{2,60})?)$"
+)
+
+
 def _chosen(text: str, offer: Offer) -> Answer:
     words = text.split()
+    ordinal = _ORDINAL.match(text)
+    if ordinal:
+        place, rest = _ORDINALS[ordinal["place"].casefold()], ordinal["rest"].strip(" ,;:–-")
+        if place < len(offer.options) and len(rest.split()) <= _MAX_REST:
+            more = f" ({rest})" if re.match(r"(?i)(?:but|only|with|and|except)\b", rest) else ""
+            return Answer(offer.options[place][1] + more, "answer", 1)
     if len(words) > _MAX_ANSWER_WORDS or _NO_ANSWER.match(text):
         return Answer()
     pick = _PICK.match(text)
@@ -295,12 +391,15 @@ def _chosen(text: str, offer: Offer) -> Answer:
     if exact:
         return Answer(exact[0] if len(name) > 1 else f"option {name.upper()}: {exact[0]}", "answer", 1)
     stems = word_stems(name) or frozenset(name.split())
-    close = [
-        what for option, what in offer.options if stems & (word_stems(option) or frozenset(option.casefold().split()))
-    ]
+    close = [what for option, what in offer.options if _is_meant(stems, option)]
     if len(close) == 1 and not _NO.match(text):
         return Answer(close[0], "answer", 1)
     return Answer()
+
+
+def _is_meant(stems: frozenset[str], option: str) -> bool:
+    """Whether half of what an answer names is in an option."""
+    return 2 * len(stems & (word_stems(option) or frozenset(option.casefold().split()))) >= max(len(stems), 1)
 
 
 def _corrected(text: str, offer: Offer) -> Answer:
@@ -310,3 +409,16 @@ def _corrected(text: str, offer: Offer) -> Answer:
         return Answer()
     changed = with_value(offer.text, match["value"])
     return Answer(changed, "agreement", 1) if changed else Answer()
+
+
+def _with_context(offer: Offer, before: str) -> Offer:
+    """An offer that points back, with the sentence at which it points behind it."""
+    before = before.strip(" .!")
+    if not (offer.yes_no and _POINTS_BACK.search(offer.text)) or not before or len(before) > _MAX_CONTEXT:
+        return offer
+    return msgspec.structs.replace(offer, text=f"{offer.text} ({before})")
+
+
+_POINTS_BACK = any_case(r"\b(?:it|that|this|them|those|these|one|the same|both)\b")
+_MAX_CONTEXT = 100
+"""Characters of a sentence at which an offer points back."""
