@@ -46,6 +46,12 @@ class Payload(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True,
 FORM_BY_GRAMMAR = "lasting"
 """The `form` of what was heard by the grammar of its sentence alone, which no table of wordings knows."""
 
+FORM_IN_PLACE = "in its place"
+"""The `form` of what a message that ends a statement says in its place, in words that state nothing by themselves."""
+
+LESS_SURE_FORMS = frozenset([FORM_BY_GRAMMAR, FORM_IN_PLACE])
+"""The forms of what has its turn behind what a table of wordings knows."""
+
 # -- task ------------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hudkit.lazy import lazy_pattern
 from hudkit.log.event import Event, Origin
 from hudkit.log.payloads import (
-    FORM_BY_GRAMMAR,
+    LESS_SURE_FORMS,
     ConstraintAdd,
     ConstraintConfirm,
     ConstraintRemove,
@@ -87,7 +87,7 @@ def _reduce(constraints: ConstraintsState, event: Event) -> ConstraintsState:
                 # Who states a rule that was derived, and more, says it himself: it stands once.
                 for derived_rule in _said_by(constraints, text, derived=True):
                     constraints = remove_item(constraints, derived_rule.id)
-            new = Constraint(id, mark_of(event), text, derived, source, by_grammar=form == FORM_BY_GRAMMAR)
+            new = Constraint(id, mark_of(event), text, derived, source, by_grammar=form in LESS_SURE_FORMS)
             return add_item(constraints, "c", new)
         case ConstraintRemove(id=id, text=text, derived=derived):
             rule = constraints.get(id) if id else constraints.find(text)

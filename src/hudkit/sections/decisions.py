@@ -10,7 +10,7 @@ import msgspec
 from hudkit.lazy import lazy_pattern
 from hudkit.log.event import Event
 from hudkit.log.payloads import (
-    FORM_BY_GRAMMAR,
+    LESS_SURE_FORMS,
     DecisionConfirm,
     DecisionRecord,
     DecisionRemove,
@@ -87,7 +87,7 @@ def _reduce(decisions: DecisionsState, event: Event) -> DecisionsState:
             olds = [old.id for old in superseded if old is not None]
             for old_id in olds:
                 decisions = remove_item(decisions, old_id)
-            by_grammar = form == FORM_BY_GRAMMAR
+            by_grammar = form in LESS_SURE_FORMS
             decision = Decision(id, mark_of(event), summary, details, derived, by_grammar=by_grammar)
             decisions = add_item(decisions, "d", decision)
             new = decisions.find(summary)

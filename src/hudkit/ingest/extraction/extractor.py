@@ -43,6 +43,7 @@ from hudkit.ingest.extraction.decisions import (
 from hudkit.ingest.extraction.dialogue import Answer, Offer, find_answer, find_offer
 from hudkit.ingest.extraction.hedging import is_question, is_supposition
 from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules, find_rules
+from hudkit.ingest.extraction.in_its_place import in_context, said_in_place
 from hudkit.ingest.extraction.lasting import (
     Place,
     insists,
@@ -79,7 +80,7 @@ from hudkit.ingest.extraction.topic_endings import (
     turned_at_once,
 )
 from hudkit.ingest.extraction.values import find_values, names_by_number, sets_value, with_value
-from hudkit.log.payloads import FORM_BY_GRAMMAR
+from hudkit.log.payloads import FORM_BY_GRAMMAR, FORM_IN_PLACE
 
 _MAX_STATEMENTS = 12
 """Rules, and decisions, of one message: more is a document that was pasted, not a demand. Then none counts."""
@@ -99,6 +100,9 @@ _MOMENTARY = -300
 
 _WEIGHED = frozenset(["decision", FORM_BY_GRAMMAR])
 """The forms of decisions that are weighed: an answer, and what takes the place of another one, is meant."""
+
+_SURELY = -60
+"""Hundredths of a logit from which on a statement that ends by its topic is not only doubted: something takes its place."""
 
 _MAX_TURNING = 500
 """Characters of a message's own sentences that may end something by its topic: a longer one tells of much."""
@@ -238,6 +242,7 @@ def _of_user(
         if index not in step.used and not step.has_ended(sentence) and not step.is_rule(sentence):
             step.doubt(sentence, step.others)
     step.hear_topics()
+    step.hear_in_place()
     return step.result(Offer())
 
 
@@ -256,6 +261,8 @@ class _Extraction:
         self._preferences: list[Heard] = []
         self._facts: list[Heard] = []
         self._ended: list[Ended] = []
+        self._is_surely_over = True
+        """Whether what ended does so by more than a topic that may be the same."""
         self._alternatives = standing.alternatives
 
     @cached_property
@@ -762,10 +769,11 @@ class _Extraction:
             asks=any(is_question(sentence) for sentence in self.sentences),
             offer=self.standing.offer.text,
         )
-        statement = most_over(turn, standing, self.standing.latest, self.standing.age, alone=alone)
+        statement, weight = most_over(turn, standing, self.standing.latest, self.standing.age, alone=alone)
         if statement is not None:
             sentence = next((each for each in self.sentences if _line(each) in own), self.sentences[0])
             self._end(statement, sentence, doubt=True)
+            self._is_surely_over = weight >= _SURELY
 
     def _turn_at_once(self) -> bool:
         """Mark what was stated just before, where a short message turns from it."""
@@ -781,6 +789,28 @@ class _Extraction:
             return False
         self._end(statement, plain[0], doubt=True)
         return True
+
+    def hear_in_place(self) -> None:
+        """State what a message says in the place of what it ends, where nothing else was read in it."""
+        over = [Statement(ended.section, ended.text) for ended in self._ended if not ended.suspended]
+        over += [Statement("constraints", text) for text in self._withdrawn]
+        has_new = self._rules or self._decisions or self._preferences or self._facts
+        if has_new or len(over) != 1 or not self._is_surely_over:
+            return
+        ended, own = over[0], own_lines(self.sentences)
+        text = said_in_place(own, ended.text)
+        if not text or any(says_again(text, statement.text) for statement in self._standing_now()):
+            return
+        line = next((each for each in own if text.startswith(each.replace("’", "'").strip(" .!")[:20])), own[0])
+        text = _cut(in_context(text, ended.text))
+        if ended.section == "constraints":
+            self._rules = (*self._rules, StatedRule(text, "", line, FORM_IN_PLACE))
+        elif ended.section == "preferences":
+            self._preferences.append(Heard(text, line, FORM_IN_PLACE))
+        elif ended.section == "decisions":
+            self._decisions = (*self._decisions, AnnouncedDecision(text, sentence=line, form=FORM_IN_PLACE))
+        else:
+            self._facts.append(Heard(text, line, FORM_IN_PLACE))
 
     def _states(self) -> bool:
         """Whether the message states something of its own."""
@@ -934,7 +964,7 @@ _THEN = any_case(
 )
 """A choice that follows from an objection: what was said before may be over."""
 _TURNS_BACK = any_case(
-    r"^(?:hm+,? |no,? |sorry,? |oh,? |ok(?:ay)?,? |actually,? )*(?:scratch that|forget (?:it|that)|on second thoughts?|(?:i|we)(?:'ve| have)? changed (?:my|our) minds?|on reflection|no wait|wait,? no|i take that back)[,:;.–-]+ (?:so |rather |let's |use |take )?(?P<new>.+)$"
+    r"^(?:hm+,? |no,? |sorry,? |oh,? |ok(?:ay)?,? |actually,? )*(?:scratch that|forget (?:it|that)|on second thoughts?|(?:i|we)(?:'ve| have)? changed (?:my|our) minds?|on reflection|no wait|wait,? no|i take that back)[,:;.–-]+ (?!(?:i['’]ll|i will|let me) (?:think|see|look|ask|check|sleep)\b|sorry\b|thanks?\b|never ?mind\b|we['’]ll see\b)(?:so |rather |let's |use |take )?(?P<new>.+)$"
 )
 
 

@@ -40,7 +40,7 @@ _CUES: dict[str, re.Pattern[str]] = {
         "instead": "instead|rather|better|prefer|make (?:it|that)|it is|it's|let's|use|go with|going with|take|put|switch to|back to",
         "now": "now|new|from (?:now|today|here)|as of|since|these days|today|starting",
         "then": "then|so|again|both|too|also",
-        "bad": "stiff|silly|ridiculous|pointless|nightmare|trouble|dreadful|ugly|boring|clumsy|can't stand|cannot stand|can't (?:read|use|see|bear)|nobody (?:likes?|reads?|uses?|can|wants?|understands?)|drown\\w*|flood\\w*|overwhelm\\w*|for nothing|woke|fed up|sick of|tired of|unhappy|angry|furious|protest\\w*|revolt\\w*|objects?|objected|tight|waste of|drives? (?:me|us|them|everyone)|looks? (?:cheap|awful|odd|wrong)|sounds? (?:stiff|cold|odd|wrong|rude)|doesn't (?:work|fit|help|scale)|didn't (?:work|fit|help)|never works|weird|too \\w+|hates?|hated|unreadable|expensive|slow|unavailable|booked|broken|complain\\w*|problem|annoy\\w*|explod\\w*|confus\\w*|mess(?:y|ed up)?|overkill|useless|awful|terrible|fails?|failed|lacks?|refuse[sd]?|reject\\w*|dislike[sd]?|against|not (?:possible|available|allowed|enough)",
+        "bad": "(?:bad|stupid|terrible|awful|poor) idea|stiff|silly|ridiculous|pointless|nightmare|trouble|dreadful|ugly|boring|clumsy|can't stand|cannot stand|can't (?:read|use|see|bear)|nobody (?:likes?|reads?|uses?|can|wants?|understands?)|drown\\w*|flood\\w*|overwhelm\\w*|for nothing|woke|fed up|sick of|tired of|unhappy|angry|furious|protest\\w*|revolt\\w*|objects?|objected|tight|waste of|drives? (?:me|us|them|everyone)|looks? (?:cheap|awful|odd|wrong)|sounds? (?:stiff|cold|odd|wrong|rude)|doesn't (?:work|fit|help|scale)|didn't (?:work|fit|help)|never works|weird|too \\w+|hates?|hated|unreadable|expensive|slow|unavailable|booked|broken|complain\\w*|problem|annoy\\w*|explod\\w*|confus\\w*|mess(?:y|ed up)?|overkill|useless|awful|terrible|fails?|failed|lacks?|refuse[sd]?|reject\\w*|dislike[sd]?|against|not (?:possible|available|allowed|enough)",
         "settled": "confirmed|approved|passed|back|returned|arrived|signed|released|done|all good|thumbs up|ready|live|is in|went through|finished|complete\\w*|talked to|spoke to|landed|merged|shipped",
         "contrast": ", not|not the|instead of|rather than|no more(?! than)|not \\w+ but|other thing|the old|old one|new one",
         "position": "(?:that|the) (?:first|second|third|last|former|latter|other)|that rule|the rule|that one|this rule|the (?:ban|limit|freeze|restriction|thing)|what i said|i said|the one (?:about|with|on)",
@@ -381,8 +381,9 @@ holds and is asked about."""
 
 def most_over(
     turn: TurnOfTopic, standing: Sequence[Statement], latest: Sequence[tuple[str, str]], age: int, *, alone: bool
-) -> Statement | None:
-    """Return the standing statement that a message most likely ends; `None` where it more likely ends none.
+) -> tuple[Statement | None, int]:
+    """Return the standing statement that a message most likely ends, with how much speaks for it; `None` where it more
+    likely ends none.
 
     `latest` are section and text of what the user stated last, `age` messages ago; `alone`: nothing else stands.
     """
@@ -392,7 +393,7 @@ def most_over(
         weight = how_over(turn, statement, latest=is_latest, age=age, alone=alone)
         if weight >= best:
             best, nearest = weight, statement
-    return nearest
+    return nearest, best
 
 
 _AT_ONCE = re.compile(
