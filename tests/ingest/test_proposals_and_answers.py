@@ -65,6 +65,8 @@ def test_a_proposal_and_its_answer_are_a_decision(proposal: str, answer: str, de
     [
         ("Shall I split the import into two steps?", "one step is fine"),
         ("The import would fail without it.", "ok, thanks"),
+        ("The fix is in. I would now run the tests.", "ok"),
+        ("Three tests fail. I'd look at the log before anything else.", "fine"),
         ("The old server was slow. It would explain the errors.", "great"),
         ("I would store it in a table, but nobody may change the schema.", "a table is ok"),
         ("Would you use a table? I would not.", "Agreed."),

@@ -74,7 +74,7 @@ _ONE_NAME = any_case(
 """A proposal of which the sentence alone says what it is of: its object is a name."""
 
 _WOULD_DO = any_case(
-    r"^(?:(?:for .{3,30} )?(?:i|we)(?:'d| would) (?!be\b|have\b|like\b|love\b|say\b|need\b|not\b|expect\b|guess\b|think\b|imagine\b|assume\b|see\b|know\b|want\b|first\b|also need\b)\w+ (?!.*\b(?:but|so)\b).+|(?!(?:that|this|it|there|which|what|who|nothing)\b)[^,;]{3,60} would (?:fit|suit|do|be (?:free|enough|better|cheaper|nicer|simpler|cleaner|faster|the (?:best|natural|obvious|usual) \w+))\b.*)$"
+    r"^(?:(?:for .{3,30} )?(?:i|we)(?:'d| would) (?P<what>(?!be\b|have\b|like\b|love\b|say\b|need\b|not\b|expect\b|guess\b|think\b|imagine\b|assume\b|see\b|know\b|want\b|first\b|now\b|next\b|then\b|also need\b)\w+ (?!.*\b(?:but|so)\b).+)|(?!(?:that|this|it|there|which|what|who|nothing)\b)[^,;]{3,60} would (?:fit|suit|do|be (?:free|enough|better|cheaper|nicer|simpler|cleaner|faster|the (?:best|natural|obvious|usual) \w+))\b.*)$"
 )
 """What would be done, or would do, where nothing is asked."""
 
@@ -97,7 +97,7 @@ _TWO = any_case(
     r"^(?:.{0,40}\b)?(?:two|three|several|some|possible|the) (?:options|ways|choices|possibilities|alternatives|approaches)\b(?: for (?P<subject>[^:,.]{1,30})|[^:,.]{0,40}): (?P<list>.+?)\.?$"
 )
 _MOMENTARY = any_case(
-    r"^(?:run|begin|look|check|show|continue|proceed|start|open|read|explain|try|commit|push|go (?:on|ahead)|help|take a|give|tell|see|have a|provide|elaborate|clarify|know|ask|assist|walk|dive|be of|know|summari[sz]e|list|expand|share|review|stop|wait)\b"
+    r"^(?:(?:now|then|also|first|next|just) )*(?:run|begin|look|check|show|continue|proceed|start|open|read|explain|try|commit|push|go (?:on|ahead)|help|take a|give|tell|see|have a|provide|elaborate|clarify|know|ask|assist|walk|dive|be of|know|summari[sz]e|list|expand|share|review|stop|wait)\b"
 )
 """What is done at once and then over: that it was agreed to is no decision."""
 
@@ -228,7 +228,8 @@ def _offer_of(sentence: Sentence) -> Offer:
         if not _ASKS_CHOICE.search(text) or len(text) > _MAX_OFFER:
             return Offer()
         return Offer(text.rstrip("?"), is_open=True)
-    if _WOULD_DO.match(text) and not sentence.asks:
+    would_do = _WOULD_DO.match(text)
+    if would_do and not sentence.asks and not _MOMENTARY.match(would_do["what"] or ""):
         return _whole(text)
     return Offer()
 
@@ -368,10 +369,10 @@ def _named(text: str, offer: Offer) -> Answer:
 
 
 _YES_AND_NAME = any_case(
-    r"^(?:(?:yes|yeah|yep|ok(?:ay)?|fine|sure|good|great|deal|then)[,.!:]? )+(?P<name>(?:[\w+#.'/\"-]+ ?){1,4})(?:then|it is|please)?$"
+    r"^(?:(?:yes|yeah|yep|ok(?:ay)?|fine|sure|good|great|deal|then)[,.!:]? )+(?P<name>[\w+#.'/\"-]+(?: [\w+#.'/\"-]+){0,3}?)(?: then| it is| please)?$"
 )
 _NAME_AND_YES = any_case(
-    r"^(?P<name>(?:[\w+#.'/\"-]+ ?){1,4}?)(?:[!,.]+ (?:yes|ok(?:ay)?|fine|great|love it|good|perfect)\b.{0,20}|,? (?:then|it is)| (?:is|sounds|looks) (?:ok(?:ay)?|fine|good|great|perfect|all right)(?P<rest>,? (?:but|as long as|if) .{2,60})?)$"
+    r"^(?P<name>[\w+#.'/\"-]+(?: [\w+#.'/\"-]+){0,3}?)(?:[!,.] (?:yes|ok(?:ay)?|fine|great|love it|good|perfect)\b.{0,20}|,? (?:then|it is)| (?:is|sounds|looks) (?:ok(?:ay)?|fine|good|great|perfect|all right)(?P<rest>,? (?:but|as long as|if) .{2,60})?)$"
 )
 
 

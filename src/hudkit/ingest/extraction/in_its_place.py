@@ -125,7 +125,7 @@ def _words(text: str) -> frozenset[str]:
     return topic_stems(text) | frozenset(_WITH_DIGIT.findall(text))
 
 
-_WITH_DIGIT = any_case(r"[^\W\d]*\d\w*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half)\b")
+_WITH_DIGIT = any_case(r"\b\w*\d\w*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half)\b")
 
 
 def _says(line: str, ended: str) -> bool:
