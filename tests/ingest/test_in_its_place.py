@@ -80,3 +80,17 @@ def test_what_is_said_in_its_place_stands(first: str, then: str, words: str) -> 
 )
 def test_what_only_ends_something_states_nothing(first: str, then: str) -> None:
     assert standing(state_after((USER, first), (AGENT, "Noted."), (USER, then))) in ([], [first.rstrip(".")])
+
+
+def test_a_turn_is_from_what_the_agent_spoke_of_last() -> None:
+    state = state_after(
+        (USER, "We settled on the seaside hotel."),
+        (AGENT, "Noted. Should the invitation go to all members or only to the board?"),
+        (USER, "only the board please"),
+        (AGENT, "The hotel is booked up on that weekend."),
+        (USER, "Damn. Mountain lodge then."),
+    )
+    assert standing(state) == [
+        "only to the board",
+        "Mountain lodge then (in place of: We settled on the seaside hotel)",
+    ]

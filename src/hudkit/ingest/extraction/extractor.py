@@ -74,6 +74,7 @@ from hudkit.ingest.extraction.topic_endings import (
     in_reach,
     most_over,
     of_own_topic,
+    of_what_was_spoken,
     own_lines,
     pointed_at,
     read_turn,
@@ -110,6 +111,9 @@ _MAX_TURNING = 500
 _MAX_AT_ONCE = 200
 """Characters of a message that turns from what was said just before without naming it."""
 
+_MAX_SPOKEN_OF = 300
+"""Characters at the end of an agent's message that tell what the answer to it is about."""
+
 _JUST_BEFORE = 3
 """Messages back to which that may be: one of the user's between them."""
 
@@ -127,6 +131,8 @@ class KnownStatements(msgspec.Struct, frozen=True, omit_defaults=True):
     facts: tuple[str, ...] = ()
     offer: Offer = Offer()
     """What the agent's last message left to the user."""
+    spoken_of: str = ""
+    """The end of the agent's last message, of which the user's next one may be without naming it."""
     latest: tuple[tuple[str, str], ...] = ()
     """Section and text of what the user's last statement of anything stated: a correction without a name is of it."""
     age: int = 0
@@ -208,7 +214,7 @@ def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tup
     for sentence in sentences[-_MAX_COMPARED:]:
         if not step.has_ended(sentence) and _OWN_REVERSAL.search(sentence.bare):
             step.doubt(sentence, decided)
-    return step.result(find_offer(sentences))
+    return step.result(find_offer(sentences), " ".join(map(_bare_line, sentences))[-_MAX_SPOKEN_OF:])
 
 
 def _of_user(
@@ -784,10 +790,11 @@ class _Extraction:
             return False
         standing = self._standing_now()
         latest = [statement for statement in standing if (statement.section, statement.text) in self.standing.latest]
-        statement = turned_at_once([_bare_line(each) for each in plain], latest, standing)
+        lines = [_bare_line(each) for each in plain]
+        statement = turned_at_once(lines, latest, standing)
         if statement is None or self._withdrawn:
             return False
-        self._end(statement, plain[0], doubt=True)
+        self._end(of_what_was_spoken(statement, lines, self.standing.spoken_of, standing), plain[0], doubt=True)
         return True
 
     def hear_in_place(self) -> None:
@@ -866,7 +873,7 @@ class _Extraction:
         if statement is not None:
             self._end(statement, sentence, doubt=True)
 
-    def result(self, offer: Offer) -> tuple[Extracted, KnownStatements]:
+    def result(self, offer: Offer, spoken_of: str = "") -> tuple[Extracted, KnownStatements]:
         """Return what was found, and what stands now."""
         over = [Statement(ended.section, ended.text) for ended in self._ended if not ended.doubt]
         over += [Statement("constraints", text) for text in self._withdrawn]
@@ -882,6 +889,7 @@ class _Extraction:
             recent=(*self.standing.recent, summaries)[-_RECENT_MESSAGES:],
             alternatives=self._alternatives,
             offer=offer,
+            spoken_of=spoken_of,
             latest=latest,
             age=0 if latest is not self.standing.latest else self.standing.age + 1,
         )

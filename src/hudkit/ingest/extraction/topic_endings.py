@@ -506,3 +506,19 @@ def turned_at_once(
         if words in lower and (place < len(latest)):
             return latest[place]
     return None
+
+
+def of_what_was_spoken(
+    statement: Statement, sentences: Sequence[str], spoken_of: str, standing: Sequence[Statement]
+) -> Statement:
+    """Return the one standing statement of its kind of which the agent spoke last, where a message turns from something and names neither
+    that nor `statement`, which was made just before; else `statement`.
+
+    For example, "Mountain lodge then." behind the agent's "The hotel is booked." turns from the hotel, not from the
+    answer that was given in between.
+    """
+    ours, theirs = topic_stems(" ".join(sentences)), topic_stems(spoken_of)
+    if (ours | theirs) & topic_stems(statement.text):
+        return statement
+    of_it = [other for other in standing if other.section == statement.section and theirs & topic_stems(other.text)]
+    return of_it[0] if len(of_it) == 1 else statement
