@@ -32,5 +32,5 @@ def is_alive(pid: int) -> bool:
     try:
         is_zombie = stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z"
         return not is_zombie or len(list(stat.with_name("task").iterdir())) > 1
-    except FileNotFoundError:  # it ended just now
+    except (FileNotFoundError, ProcessLookupError):  # it ended just now
         return False
