@@ -22,7 +22,7 @@ def state_after(*messages: tuple[str, str]) -> HudState:
     [
         (
             "Two ways to store the photos: a folder per year, or one folder with tags. Which do you like?",
-            "the latter",
+            "the latter, it is simpler",
             "one folder with tags",
         ),
         (
@@ -71,6 +71,11 @@ def test_a_proposal_and_its_answer_are_a_decision(proposal: str, answer: str, de
         ("I would store it in a table, but nobody may change the schema.", "a table is ok"),
         ("Would you use a table? I would not.", "Agreed."),
         ("Which file do you mean?", "the second one"),
+        ("Two ways to store it: a table, or a file. Which do you like?", "First, run the tests"),
+        (
+            "Which currency should I use for the report?",
+            "Well, that depends on the board, on its chair and on who reads it",
+        ),
         ("Should it be called Heron or Falcon?", "How is that spelled in the contract with Heron Travel?"),
     ],
 )

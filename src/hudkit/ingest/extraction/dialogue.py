@@ -145,6 +145,9 @@ _ORDINALS = {"first": 0, "former": 0, "second": 1, "latter": 1, "other": 1, "thi
 _ORDINAL = any_case(
     r"^(?:(?:ok(?:ay)?|then|so|well|hm+|i['’]d take|take|let['’]s take|i prefer|please|rather)[,:]? )*(?:the )?(?P<place>first|second|third|former|latter|last|other)(?: (?:one|option|way|idea|variant))?(?:,? (?:please|then|it is|thanks?))*(?=$|[,;:–-])(?P<rest>.*)$"
 )
+_FILLS = any_case(r"(?:well|oh|ah|so|and|actually|honestly|look|listen|hey|right|now|in that case|to be honest)")
+_SAYS_MORE = any_case(r"(?:but|only|with|and|except)\b")
+_THE_ONE = any_case(r"\b(?:the|one|option|variant)\b")
 _MAX_NAMED = 4
 """Words of a name that answers, with a reason behind a comma."""
 
@@ -344,7 +347,12 @@ def find_answer(sentences: Sequence[Sentence], offer: Offer) -> Answer:
             return Answer(f"{offer.text} ({qualified['how'].strip()})", "agreement", 1)
         return _corrected(text, offer)
     name, comma, reason = text.partition(",")
-    if comma and len(name.split()) <= _MAX_NAMED and len(reason.split()) <= _MAX_REST:
+    is_named = len(name.split()) <= _MAX_NAMED and len(reason.split()) <= _MAX_REST
+    if (
+        comma
+        and is_named
+        and not (_NO_ANSWER.match(text) or _FILLS.fullmatch(name) or _NO_ANSWER.match(reason.strip()))
+    ):
         text = name  # why it is so stands behind it
     if (
         len(text.split()) <= _MAX_ANSWER_WORDS
@@ -381,9 +389,11 @@ def _chosen(text: str, offer: Offer) -> Answer:
     ordinal = _ORDINAL.match(text)
     if ordinal:
         place, rest = _ORDINALS[ordinal["place"].casefold()], ordinal["rest"].strip(" ,;:–-")
-        if place < len(offer.options) and len(rest.split()) <= _MAX_REST:
-            more = f" ({rest})" if re.match(r"(?i)(?:but|only|with|and|except)\b", rest) else ""
-            return Answer(offer.options[place][1] + more, "answer", 1)
+        says_more = _SAYS_MORE.match(rest) is not None
+        # "First, run the tests" is an order.
+        is_choice = not rest or says_more or _THE_ONE.search(text[: ordinal.start("rest")]) is not None
+        if is_choice and place < len(offer.options) and len(rest.split()) <= _MAX_REST:
+            return Answer(offer.options[place][1] + (f" ({rest})" if says_more else ""), "answer", 1)
     if len(words) > _MAX_ANSWER_WORDS or _NO_ANSWER.match(text):
         return Answer()
     pick = _PICK.match(text)
