@@ -4,23 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit import Hud
-from hudkit.sections.state import HudState
-
-USER, AGENT = "user", "assistant"
-
-
-def state_after(*messages: tuple[str, str]) -> HudState:
-    session = Hud.in_memory().session("s", project="/work/shop")
-    for number, (role, text) in enumerate(messages):
-        session.ingest([{"id": f"m{number}", "role": role, "text": text, "time": 1_795_000_000_000 + number}])
-    return session.state
-
-
-def standing(state: HudState) -> list[str]:
-    """The words of what stands and is not marked."""
-    items = (*state.constraints, *state.preferences, *state.decisions, *state.notes)
-    return [item.words for item in items if not item.doubt]
+from told_talks import AGENT, USER, standing, state_after
 
 
 @pytest.mark.parametrize(

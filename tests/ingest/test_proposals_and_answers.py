@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit import Hud
-from hudkit.sections.state import HudState
-
-USER, AGENT = "user", "assistant"
-
-
-def state_after(*messages: tuple[str, str]) -> HudState:
-    session = Hud.in_memory().session("s", project="/work/shop")
-    for number, (role, text) in enumerate(messages):
-        session.ingest([{"id": f"m{number}", "role": role, "text": text, "time": 1_795_000_000_000 + number}])
-    return session.state
+from told_talks import AGENT, USER, state_after
 
 
 @pytest.mark.parametrize(

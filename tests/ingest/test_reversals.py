@@ -4,25 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hudkit import Hud
 from hudkit.ingest.extraction import find_closed_files
-from hudkit.sections.state import HudState
-
-USER, AGENT = "user", "assistant"
-
-
-def state_after(*messages: str | tuple[str, str]) -> HudState:
-    session = Hud.in_memory().session("s", project="/work/shop")
-    for number, message in enumerate(messages):
-        role, text = (USER, message) if isinstance(message, str) else message
-        session.ingest([{"id": f"m{number}", "role": role, "text": text, "time": 1_795_000_000_000 + number}])
-    return session.state
-
-
-def standing(state: HudState) -> list[str]:
-    """The words of what stands and is not marked."""
-    items = (*state.constraints, *state.preferences, *state.decisions, *state.notes)
-    return [item.words for item in items if not item.doubt]
+from told_talks import AGENT, standing, state_after
 
 
 @pytest.mark.parametrize(

@@ -430,18 +430,9 @@ class _Extraction:
             ):
                 continue
             self.used.add(index)
-            if section == "preferences":
-                self._preferences.append(Heard(text, line, FORM_BY_GRAMMAR))
-            elif section == "decisions":
-                self._decisions = (
-                    *self._decisions,
-                    AnnouncedDecision(_cut(text), sentence=line, form=FORM_BY_GRAMMAR),
-                )
-            elif section == "notes":
-                self._facts.append(Heard(text, line, FORM_BY_GRAMMAR))
-            else:
-                self._rules = (*self._rules, StatedRule(text, "", line, FORM_BY_GRAMMAR))
-                self._stated = (*self._stated, StatedRule(text, "", line, FORM_BY_GRAMMAR))
+            self._state(section, text, line, FORM_BY_GRAMMAR)
+            if section == "constraints":
+                self._stated = (*self._stated, self._rules[-1])
 
     def leave_momentary(self) -> None:
         """Leave out what fits a table, or lasts by its grammar, but is not meant to last where it stands."""
@@ -810,14 +801,18 @@ class _Extraction:
             return
         line = next((each for each in own if text.startswith(each.replace("’", "'").strip(" .!")[:20])), own[0])
         text = _cut(in_context(text, ended.text))
-        if ended.section == "constraints":
-            self._rules = (*self._rules, StatedRule(text, "", line, FORM_IN_PLACE))
-        elif ended.section == "preferences":
-            self._preferences.append(Heard(text, line, FORM_IN_PLACE))
-        elif ended.section == "decisions":
-            self._decisions = (*self._decisions, AnnouncedDecision(text, sentence=line, form=FORM_IN_PLACE))
+        self._state(ended.section, text, line, FORM_IN_PLACE)
+
+    def _state(self, section: str, text: str, line: str, form: str) -> None:
+        """Add a new statement to its section."""
+        if section == "constraints":
+            self._rules = (*self._rules, StatedRule(text, "", line, form))
+        elif section == "preferences":
+            self._preferences.append(Heard(text, line, form))
+        elif section == "decisions":
+            self._decisions = (*self._decisions, AnnouncedDecision(_cut(text), sentence=line, form=form))
         else:
-            self._facts.append(Heard(text, line, FORM_IN_PLACE))
+            self._facts.append(Heard(text, line, form))
 
     def _states(self) -> bool:
         """Whether the message states something of its own."""
@@ -851,12 +846,7 @@ class _Extraction:
             )
             return
         self._ended.append(Ended(statement.section, statement.text, line))
-        if statement.section == "constraints":
-            self._rules = (*self._rules, StatedRule(text, "", line, "correction"))
-        elif statement.section == "preferences":
-            self._preferences.append(Heard(text, line, "correction"))
-        else:
-            self._facts.append(Heard(text, line, "correction"))
+        self._state(statement.section, text, line, "correction")
 
     def doubt(self, sentence: Sentence, standing: Sequence[Statement]) -> None:
         """Mark the standing statement against which a sentence seems to speak."""
