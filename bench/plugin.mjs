@@ -14,7 +14,7 @@ const HELD = [
   ["notes.add", { content: "The staging server rejects more than 50 rows a request" }],
 ];
 
-const { Hudkit, ask, asked } = await import(plugin);
+const { Hudkit, ask, timedQuestions } = await import(plugin);
 const client = { config: { providers: async () => ({ data: { providers: [] } }) }, session: {} };
 const hooks = await Hudkit({ client, directory: "/tmp" });
 
@@ -133,15 +133,15 @@ for (let round = -warm; round < rounds; round++) {
   for (let n = 0; n < names.length; n++) {
     const name = names[(n + Math.abs(round)) % names.length];
     const call = await CASES[name]();
-    asked.splice(0);
+    timedQuestions.splice(0);
     const start = performance.now();
     await call();
     const ms = performance.now() - start;
     if (round < 0) continue;
     results[name].ms.push(ms);
-    results[name].asking.push(asked.filter((one) => one.begun >= start).reduce((sum, one) => sum + one.ms, 0));
-    results[name].sent.push(asked.reduce((sum, { body }) => sum + JSON.stringify(body).length, 0));
-    failed += asked.filter((one) => one.failed).length;
+    results[name].asking.push(timedQuestions.filter((one) => one.begun >= start).reduce((sum, one) => sum + one.ms, 0));
+    results[name].sent.push(timedQuestions.reduce((sum, { body }) => sum + JSON.stringify(body).length, 0));
+    failed += timedQuestions.filter((one) => one.failed).length;
   }
 }
 process.stdout.write(JSON.stringify({ results, failed }), () => process.exit(0));

@@ -37,7 +37,7 @@ SECONDS = 300
 PROBE = """
 // Of the benchmark: how long each question takes, and how large it is.
 const untimed = exchange;
-export const asked = [];
+export const timedQuestions = [];
 exchange = async (path, body, ms) => {
   const one = { body, failed: false };
   const start = (one.begun = performance.now());
@@ -48,7 +48,7 @@ exchange = async (path, body, ms) => {
     throw error;
   } finally {
     one.ms = performance.now() - start;
-    asked.push(one);
+    timedQuestions.push(one);
   }
 };
 export { ask };
