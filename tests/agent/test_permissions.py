@@ -59,7 +59,8 @@ def verdict(rules: tuple[PermissionRule, ...], command: str, workspace: Workspac
         "nice rm x", "nice -n 5 rm x", "timeout 5 rm x", "timeout -s KILL 5 rm x", "sudo rm x", "sudo -u me rm x",
         "setsid rm x", "stdbuf -oL rm x", "xargs rm", "ls | xargs -I{} rm {}", "sh -c 'rm x'", "bash -lc 'ls; rm x'",
         "/bin/sh -c 'rm x'", "bash --norc -c 'rm x'", "sh -c 'sh -c \"rm x\"'", "env sh -c 'rm x'", "busybox rm x",
-        "[[ -n $(rm x) ]] && ls", ">out rm x", "2>&1 rm x", "<in rm x", "rm\tx", "ls;rm x", "ls;\\\nrm x",
+        "[[ -n $(rm x) ]] && ls", ">out rm x", "2>&1 rm x", "<in rm x", "<&-rm x", ">&-rm x", "3>&-rm x", "rm\tx",
+        "ls;rm x", "ls;\\\nrm x",
         "echo a#b; rm x", "echo 'a' # b\nrm x", "git push", "git push origin main", "env -S 'rm x'",
     ],
 )  # fmt: skip

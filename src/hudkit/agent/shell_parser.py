@@ -27,7 +27,7 @@ _MAX_COMMAND = 20_000
 _MAX_DEPTH = 8
 
 _OPERATORS = ("&&", "||", ";;&", ";;", ";&", "|&", "&", ";", "|", "\n", "(", ")")
-_REDIRECT = re.compile(r"(&>>|&>)|(?:\d+|\{(\w+)\})?(>>|>\||>&|<<<|<<-|<<|<&|<>|>|<)", re.ASCII)
+_REDIRECT = re.compile(r"(&>>|&>)|(?:\d+|\{(\w+)\})?(>>|>\||[<>]&-|>&|<<<|<<-|<<|<&|<>|>|<)", re.ASCII)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
 _PARAMETER = re.compile(r"\$(?:[A-Za-z_]\w*|[\d@*#?$!-])", re.ASCII)
 _LITERAL_BRACES = re.compile(r"\{[\w-]*\}", re.ASCII)
@@ -235,6 +235,8 @@ class _ScriptReader:
         self.redirected = self.redirected or not self.words
         if match[2]:  # `{name}>file` puts the descriptor's number into a variable
             self.script.commands.append(SimpleCommand((), (f"{match[2]}=",)))
+        if operator in ("<&-", ">&-"):  # one token: what stands right behind it is the next word
+            return True
         while self.at < len(self.text) and self.text[self.at] in " \t":
             self.at += 1
         if operator in ("<<", "<<-"):
