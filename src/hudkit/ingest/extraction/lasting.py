@@ -338,7 +338,43 @@ def is_of_the_moment(text: str, section: str, place: Place) -> bool:
     bare = place.sentence.bare
     if is_told(bare) or _is_of_one_thing(text, section, bare):
         return True
+    if place.index and _OF_WHAT_IS_ASKED.match(text) and _asks_for_one(place.sentences[place.index - 1]):
+        return True
     return place.index + 1 < len(place.sentences) and wonders(place.sentences[place.index + 1])
+
+
+def _asks_for_one(sentence: Sentence) -> bool:
+    """Whether a sentence asks for one piece of work, which "it" in the next one stands for."""
+    return sentence.asks and _CAN_YOU.match(sentence.bare) is not None and _FOR_MORE.search(sentence.bare) is None
+
+
+_CAN_YOU = any_case(r"^(?:(?:and|so|now|also|hi|hey|ok(?:ay)?|please),? )*(?:can|could|would|will) (?:you|u) ")
+"""How somebody asks for work."""
+
+_OF_WHAT_IS_ASKED = any_case(
+    r"^(?:it|they|this|that) (?:should|must|has to|have to|needs? to|can['’]?t|cannot|may not|shouldn['’]?t) "
+)
+"""What the work that was just asked for is to be like: "It should stay under 60 words"."""
+
+_FOR_MORE = any_case(
+    r"\b(?:always|never|ever|every|each|when|whenever|if|unless|any|anything|everything|from (?:now|here|today)|in (?:the )?future|going forward|as usual)\b"
+)
+"""Words by which an order is for more than one piece of work."""
+
+_ONE_PIECE = any_case(
+    r"^(?:(?:please|now|also|then|just|pls),? )*(?:(?:write|draft|compose|sketch|prepare)(?: me| us)? (?:an?|one|two|three|four|five|\d+)|(?:rename|rephrase|reword) (?:the|this|that|my|our)) "
+)
+"""An order for one piece of work: "write a polite letter to the tenant"."""
+
+_TO_SEE = any_case(
+    r"\b(?:i|we) (?:just|only) (?:want|need|would like) to (?:see|check|know|try|test|find out)(?: (?:if|whether|how|what|it)\b|\W*$)|\band show me (?:the|a) (?:diff|result|output|preview)\W*$"
+)
+"""What somebody has done once, to see what comes of it."""
+
+_OF_A_THIRD = any_case(
+    r"^(?:my|our|the) (?:colleague|boss|neighbou?r|friend|brother|sister|husband|wife|kid|son|daughter|mother|mum|father|dad|cat|dog|roommate|flatmate|co-?worker|manager|landlord)s? (?:always|never|hardly ever|only|constantly|keeps?)\b"
+)
+"""How somebody tells of another: "my colleague never writes tests"."""
 
 
 def is_believed(text: str, section: str, form: str, place: Place) -> bool:
@@ -389,7 +425,9 @@ _LETS_DO = any_case(
 
 def _is_of_one_thing(text: str, section: str, bare: str) -> bool:
     """Whether a statement is about one thing at hand, one piece of work, or this moment."""
-    if _AS_IF.match(bare) or _LETS_DO.match(bare):
+    if _AS_IF.match(bare) or _LETS_DO.match(bare) or _TO_SEE.search(bare) or _OF_A_THIRD.match(text):
+        return True
+    if section != "decisions" and _ONE_PIECE.match(text) and not _FOR_MORE.search(text):
         return True
     if section == "preferences" and _ONE_LIKED.match(text):
         return True
