@@ -279,6 +279,10 @@ def test_what_begins_so_and_is_a_rule_is_heard(message: str) -> None:
         "No more tea for me today.",
         "I prefer the second draft. Can you print it?",
         "Let's go through the bill together.",
+        "Please write a friendly note to the baker next door because of the smoke after seven.",
+        "Could you shorten the eulogy a bit? It must stay below 90 words.",
+        "My colleague never closes the gate and it drives me mad.",
+        "Let the pump run for two minutes only, I just want to see if it holds.",
     ],
 )
 def test_what_is_told_or_about_one_thing_or_this_moment_is_no_statement(message: str) -> None:

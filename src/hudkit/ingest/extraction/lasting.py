@@ -329,7 +329,7 @@ _WHOLE = 0.8
 _PREFERRED = -100
 """The same for what is liked: whoever says that he likes something mostly means it for longer, and it binds nobody."""
 
-_BELIEVED = -55
+_BELIEVED = -35
 """Hundredths of a logit from which on a statement is believed: below it three of four are not meant to last."""
 
 
