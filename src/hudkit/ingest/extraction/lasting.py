@@ -372,7 +372,7 @@ _TO_SEE = any_case(
 """What somebody has done once, to see what comes of it."""
 
 _OF_A_THIRD = any_case(
-    r"^(?:my|our|the) (?:colleague|boss|neighbou?r|friend|brother|sister|husband|wife|kid|son|daughter|mother|mum|father|dad|cat|dog|roommate|flatmate|co-?worker|manager|landlord)s? (?:always|never|hardly ever|only|constantly|keeps?)\b"
+    r"^(?:my|our|the) (?:colleague|neighbou?r|friend|brother|sister|kid|son|daughter|mother|mum|father|dad|cat|dog|roommate|flatmate|co-?worker)s? (?:always|never|hardly ever|only|constantly|keeps?)\b"
 )
 """How somebody tells of another: "my colleague never writes tests"."""
 
