@@ -31,7 +31,7 @@ _PLACE = Path(__file__).parent / "recorder"
 _MODULE = Path(__file__).parent.parent / "src/hudkit/ingest/extraction/clause_weights.py"
 SETS = ("fresh", "fresh_second", "fresh_fourth", "fresh_fifth", "fresh_sixth", "fresh_seventh")
 """The fresh sets that may be learned from."""
-LATER = (*SETS, "fresh_ninth", "natural")
+STATEMENT_SETS = (*SETS, "fresh_ninth", "natural")
 """Those that statements and endings are learned from. Sentences are not: with the last two, more of what BEAM's users
 say for the moment was kept ("everything's clear now")."""
 
@@ -99,11 +99,11 @@ def _chatter() -> list[str]:
 
 def belief_rows() -> Iterator[Row]:
     """Yield each statement that the tables or the grammar hear in a message, with whether it is meant to last."""
-    for place in LATER:
+    for place in STATEMENT_SETS:
         for text, marks in recorder_fresh.messages(_PLACE / place):
             sure = [mark.words for mark in marks if mark.sure]
             yield from _heard(place, text, sure, [mark.words for mark in marks if not mark.sure])
-    for place in (*LATER, "wordings"):
+    for place in (*STATEMENT_SETS, "wordings"):
         for _, messages, must, must_not in talks(place):
             if messages[0][0] == "user":  # what ends later was meant to last
                 yield from _heard(place, messages[0][1], [*must, *must_not], [""])
@@ -197,7 +197,7 @@ def topic_rows() -> Iterator[Row]:
     """
     chance = random.Random(5)
     chatter = _chatter()
-    everything = {place: list(talks(place)) for place in (*LATER, "wordings")}
+    everything = {place: list(talks(place)) for place in (*STATEMENT_SETS, "wordings")}
     others = [messages[0][1] for each in everything.values() for _, messages, *_ in each if messages[0][0] == "user"]
     for place, each in everything.items():
         for _, messages, must, must_not in each:
@@ -322,5 +322,5 @@ if __name__ == "__main__":
         _write(learn(turns, _TOPIC_LEAST, _TOPIC_RIDGE, _TOPIC_ROUNDS), "_TOPIC_START", "_TOPIC_TABLE")
     else:
         print(*(_report(everything, place) for place in (*SETS, "wordings")), sep="\n")
-        print(*(_belief_report(heard, place) for place in (*LATER, "wordings")), sep="\n")
-        print(*(_topic_report(turns, place) for place in (*LATER, "wordings")), sep="\n")
+        print(*(_belief_report(heard, place) for place in (*STATEMENT_SETS, "wordings")), sep="\n")
+        print(*(_topic_report(turns, place) for place in (*STATEMENT_SETS, "wordings")), sep="\n")

@@ -330,7 +330,7 @@ _PREFERRED = -100
 """The same for what is liked: whoever says that he likes something mostly means it for longer, and it binds nobody."""
 
 _BELIEVED = -35
-"""Hundredths of a logit from which on a statement is believed: below it three of four are not meant to last."""
+"""Hundredths of a logit from which on a statement is believed."""
 
 
 def is_of_the_moment(text: str, section: str, place: Place) -> bool:
@@ -345,21 +345,14 @@ def is_of_the_moment(text: str, section: str, place: Place) -> bool:
 
 def _asks_for_one(sentence: Sentence) -> bool:
     """Whether a sentence asks for one piece of work, which "it" in the next one stands for."""
-    return sentence.asks and _CAN_YOU.match(sentence.bare) is not None and _FOR_MORE.search(sentence.bare) is None
+    polite = _POLITE.match(sentence.bare)
+    return polite is not None and bool(_PLAIN_REQUEST.search(polite[0])) and not _FOR_ALL.search(sentence.bare)
 
-
-_CAN_YOU = any_case(r"^(?:(?:and|so|now|also|hi|hey|ok(?:ay)?|please),? )*(?:can|could|would|will) (?:you|u) ")
-"""How somebody asks for work."""
 
 _OF_WHAT_IS_ASKED = any_case(
     r"^(?:it|they|this|that) (?:should|must|has to|have to|needs? to|can['’]?t|cannot|may not|shouldn['’]?t) "
 )
 """What the work that was just asked for is to be like: "It should stay under 60 words"."""
-
-_FOR_MORE = any_case(
-    r"\b(?:always|never|ever|every|each|when|whenever|if|unless|any|anything|everything|from (?:now|here|today)|in (?:the )?future|going forward|as usual)\b"
-)
-"""Words by which an order is for more than one piece of work."""
 
 _ONE_PIECE = any_case(
     r"^(?:(?:please|now|also|then|just|pls),? )*(?:(?:write|draft|compose|sketch|prepare)(?: me| us)? (?:an?|one|two|three|four|five|\d+)|(?:rename|rephrase|reword) (?:the|this|that|my|our)) "
@@ -427,7 +420,7 @@ def _is_of_one_thing(text: str, section: str, bare: str) -> bool:
     """Whether a statement is about one thing at hand, one piece of work, or this moment."""
     if _AS_IF.match(bare) or _LETS_DO.match(bare) or _TO_SEE.search(bare) or _OF_A_THIRD.match(text):
         return True
-    if section != "decisions" and _ONE_PIECE.match(text) and not _FOR_MORE.search(text):
+    if section != "decisions" and _ONE_PIECE.match(text) and not _FOR_ALL.search(text):
         return True
     if section == "preferences" and _ONE_LIKED.match(text):
         return True
