@@ -20,6 +20,8 @@ from bench.figures import Figure
 from hudkit import Hud
 from hudkit.config import ExtractionSettings, Settings
 from hudkit.ingest.extraction import KnownStatements, extract
+from hudkit.ingest.extraction.sentence_judge import SentenceJudge
+from hudkit.ingest.sentence_model import installed_model
 
 TITLE = "hearing: a message of 100 characters, in ms of processor time, and its ingest with plain words ÷ without"
 
@@ -33,17 +35,32 @@ def run() -> list[Figure]:
     none, thirty, heard, unheard = (
         [min(times) for times in zip(*each, strict=True)] for each in zip(*measured, strict=True)
     )
-    return [
+    figures = [
         _figure("nothing stands, ms", none),
         _figure(f"{_STANDING} statements stand, ms", thirty),
         Figure("ingest with plain words ÷ without", statistics.median(heard) / statistics.median(unheard)),
     ]
+    model = installed_model()
+    if model is not None:
+        figures.append(_figure("with the model of the extra hearing, ms", _judged(model), most=None))
+    return figures
 
 
-def _figure(name: str, seconds: list[float]) -> Figure:
+def _judged(model: SentenceJudge) -> list[float]:
+    """Seconds of the processor for each message that the model is asked of, too; on all threads."""
+    texts = [text for text in dict.fromkeys(_messages()) if 80 <= len(text) <= 120][:40]
+    times = []
+    for text in texts:
+        before = time.process_time()
+        extract(text, KnownStatements(), judge=model)
+        times.append(time.process_time() - before)
+    return times
+
+
+def _figure(name: str, seconds: list[float], most: float | None = _MOST) -> Figure:
     in_ms = sorted(1000 * each for each in seconds)
     note = f"mean {statistics.mean(in_ms):.2f}, one of twenty over {in_ms[int(0.95 * len(in_ms))]:.2f}"
-    return Figure(name, statistics.median(in_ms), _MOST, note)
+    return Figure(name, statistics.median(in_ms), most, note)
 
 
 def _measure() -> list[list[float]]:

@@ -71,17 +71,17 @@ def rows() -> Iterator[Row]:
     for label, name in ((1, "lasting"), (0, "momentary")):
         for line in (wordings / f"{name}.txt").read_text().splitlines():
             yield from (Row("wordings", tuple(features(each.bare)), label) for each in split_sentences(line))
-    for text, sure, maybe in _wordings():
+    for text, sure, maybe in wording_messages():
         yield from _labelled("wordings", text, sure, maybe)
     for blocks in shapes.shapes("development").values():
         for block in blocks:
             if block.head == "user":
                 yield from _of_session(block)
-    for text in _chatter():
+    for text in ordinary_talk():
         yield from (Row("talk", tuple(features(each.bare)), 0) for each in split_sentences(text))
 
 
-def _wordings() -> Iterator[tuple[str, list[str], list[str]]]:
+def wording_messages() -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield each message of `wordings` with words of what must be heard in it, and of what may be."""
     for line in (_PLACE / "wordings" / "messages.txt").read_text().splitlines():
         text, _, notes = line.rpartition("||")
@@ -91,7 +91,7 @@ def _wordings() -> Iterator[tuple[str, list[str], list[str]]]:
         yield text.strip().replace("\\n", "\n"), sure, maybe
 
 
-def _chatter() -> list[str]:
+def ordinary_talk() -> list[str]:
     """Return the messages of ordinary talk."""
     lines = (_PLACE / "wordings" / "talk.txt").read_text().splitlines()
     return [line.replace("\\n", "\n") for line in lines if line and line[0] != "#"]
@@ -107,12 +107,12 @@ def belief_rows() -> Iterator[Row]:
         for _, messages, must, must_not in talks(place):
             if messages[0][0] == "user":  # what ends later was meant to last
                 yield from _heard(place, messages[0][1], [*must, *must_not], [""])
-    for text, sure, maybe in _wordings():
+    for text, sure, maybe in wording_messages():
         yield from _heard("wordings", text, sure, maybe)
     for label, name in ((1, "lasting"), (0, "momentary")):
         for line in (_PLACE / "wordings" / f"{name}.txt").read_text().splitlines():
             yield from _heard("wordings", line, [""] if label else [], [])
-    for text in _chatter():
+    for text in ordinary_talk():
         yield from _heard("talk", text, [], [])
     for blocks in shapes.shapes("development").values():
         for block in blocks:
@@ -196,7 +196,7 @@ def topic_rows() -> Iterator[Row]:
     Each talk goes on with messages of ordinary talk and statements of other talks instead, too: those end nothing.
     """
     chance = random.Random(5)
-    chatter = _chatter()
+    chatter = ordinary_talk()
     everything = {place: list(talks(place)) for place in (*STATEMENT_SETS, "wordings")}
     others = [messages[0][1] for each in everything.values() for _, messages, *_ in each if messages[0][0] == "user"]
     for place, each in everything.items():

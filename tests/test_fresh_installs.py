@@ -32,8 +32,9 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 SDKS = tuple(extra for extra, packages in EXTRAS.items() if packages and extra != "all")
-IN_ALL = tuple(extra for extra in SDKS if extra != "claude-agent-sdk")
-"""What `all` brings. That SDK has a program of 400 MB, as much as all others together: who wants it names it."""
+IN_ALL = tuple(extra for extra in SDKS if extra not in ("claude-agent-sdk", "hearing"))
+"""What `all` brings. That SDK has a program of 400 MB, as much as all others together; the model that listens takes
+time with each message: who wants them names them."""
 EMPTY = tuple(extra for extra, packages in EXTRAS.items() if not packages)
 SUPPORTED = [f"3.{minor}" for minor in range(11, 15)]
 SCRIPT = ROOT / "examples" / "scripts" / "temperatures.toml"
@@ -281,6 +282,20 @@ def use_mcp(own: Installation) -> None:
     own.hudkit("uninstall", "mcp", "--client", "cursor")
 
 
+def use_hearing(own: Installation) -> None:
+    """What no rule knows is heard, as long as it is not turned off."""
+    code = (
+        "from hudkit import Hud; from hudkit.config import ExtractionSettings, Settings; "
+        "text = 'My pupils are in year 4. Can you write a worksheet on volcanoes?'; "
+        "message = {'id': 'm1', 'role': 'user', 'text': text, 'time': 1_795_000_000_000}; "
+        "settings = Settings(extraction=ExtractionSettings(sentence_model=MODEL)); "
+        "session = Hud.in_memory(settings=settings).session('ses_1', project='.'); session.ingest([message]); "
+        "print([note.content for note in session.state.notes], [rule.text for rule in session.state.constraints])"
+    )
+    assert "My pupils are in year 4" in own.run("python", "-c", code.replace("MODEL", "True")).stdout
+    assert own.run("python", "-c", code.replace("MODEL", "False")).stdout == "[] []\n"
+
+
 def use_postgres(own: Installation) -> None:
     """The client's library is there: it asks a server, which is not."""
     done = own.run("hudkit", "log", "--db", NO_SERVER)
@@ -320,6 +335,7 @@ USES: dict[str, Callable[[Installation], None]] = {
     "custom": use_section,
     "google": opens("google:gemini-2.5-pro", "key='k'"),
     "google-adk": example("12_google_adk.py"),
+    "hearing": use_hearing,
     "langchain": example("06_langchain.py"),
     "mcp": use_mcp,
     "openai-agents": example("08_openai_agents.py"),

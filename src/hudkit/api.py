@@ -573,14 +573,17 @@ class TranscriptIngester:
         """`host_session` is the host's own id of the session, `directory` what its paths are relative to."""
         from hudkit.ingest import IngestState
         from hudkit.ingest.first_seen import FirstSeenTimes
+        from hudkit.ingest.sentence_model import installed_model
         from hudkit.transcripts import SessionRow
 
         self.session = session
         self.directory = directory
+        extraction = session.settings.extraction
         self._known = IngestState(
             row=SessionRow(id=host_session, host=host, directory=directory),
             hud=HudState(),
-            plain_words=session.settings.extraction.plain_words,
+            plain_words=extraction.plain_words,
+            judge=installed_model() if extraction.plain_words and extraction.sentence_model else None,
         )
         self._first_seen = FirstSeenTimes()
         self._appended = 0

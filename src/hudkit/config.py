@@ -70,6 +70,13 @@ class ExtractionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
             "is read in any case"
         ),
     ] = True
+    sentence_model: Annotated[
+        bool,
+        Meta(
+            description="whether the model of the extra `hearing` is asked, too, where that is installed, what your "
+            "sentences are said for"
+        ),
+    ] = True
 
 
 class AlwaysSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

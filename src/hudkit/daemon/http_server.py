@@ -64,6 +64,7 @@ from hudkit.hosts.wire import (
     encode,
 )
 from hudkit.ingest.extraction import KnownStatements, extract
+from hudkit.ingest.sentence_model import installed_model
 from hudkit.log import EventLog
 from hudkit.log.stores import SqliteLog, open_log
 from hudkit.log.stores.recovery import LOG, DatabaseKind, SalvagedLog
@@ -207,6 +208,8 @@ async def _run(
         # Compiles the patterns for plain words before anybody is answered: a first message would wait for them, and
         # a frame has no time for that.
         extract("The weather is fine today", KnownStatements(rules=("never push",)))
+        if hud.settings.extraction.plain_words and hud.settings.extraction.sentence_model:
+            file_thread.submit(installed_model)
         replaced = False
 
         def answered() -> None:

@@ -44,6 +44,7 @@ import msgspec
 from hudkit.context.compaction.summaries import static_summary, unusable_reason
 from hudkit.ingest.event_ids import IngestEvent, event_id, fingerprint, message_time
 from hudkit.ingest.extraction import KnownStatements
+from hudkit.ingest.extraction.sentence_judge import SentenceJudge
 from hudkit.ingest.failures import OpenError, statement_of_key
 from hudkit.ingest.message_facts import Fact, KnownFacts, derive_facts, session_facts, todo_facts
 from hudkit.log import Event, Origin
@@ -150,6 +151,8 @@ class IngestState(msgspec.Struct, frozen=True, kw_only=True):
     """Time of the newest message that emptied it."""
     plain_words: bool = True
     """Whether rules, preferences, decisions and facts are read from what is said."""
+    judge: SentenceJudge | None = None
+    """What is asked, too, what the user's sentences are said for."""
     compacting: bool = False
     """A compaction was announced and is not finished."""
     trigger: str = ""
@@ -351,7 +354,10 @@ def _tell_message(step: _BatchStep, row: SessionRow, message: Message, limit: in
     for unit, part, hidden in _units(message, done):
         before = step.facts
         visible = _replace(before, read_units=((message.id, frozenset(hidden)),))
-        after, facts = derive_facts(row, part, visible, limit_tokens=limit, plain_words=step.state.plain_words)
+        state = step.state
+        after, facts = derive_facts(
+            row, part, visible, limit_tokens=limit, plain_words=state.plain_words, judge=state.judge
+        )
         stale = _tell_unit(step, message, unit, facts)
         # What an old message says again may be over by now: then it changes nothing that is known.
         step.facts = _with_offer(before, after) if stale else _replace(after, start=before.start)

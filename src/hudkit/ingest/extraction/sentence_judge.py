@@ -1,0 +1,126 @@
+"""What a model that judges sentences adds to the rules; `hudkit.ingest.sentence_model` is one.
+
+A judge is asked of each of the user's sentences whether it is meant to last. A statement that the rules read in a sentence
+is then believed by both: by the judge and by how it reads where it stands. What is believed is kept as the whole sentence,
+with the one before it where it says little alone, and so is a sentence in which the rules read nothing and of which the
+judge is sure. It is asked, too, which statement a message ends where the rules found none.
+
+For example, of "My pupils are in year 4. Worksheets have to get by without fractions, so can you shorten this one?" the rules
+read `Worksheets have to get by without fractions`, and the judge adds `My pupils are in year 4`.
+"""
+
+# ruff: noqa: E501 (a table of patterns is read by its rows)
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from hudkit.ingest.extraction.caseless import any_case
+from hudkit.ingest.extraction.imperatives import MAX_RULE
+from hudkit.ingest.extraction.lasting import with_referent, without_lead
+from hudkit.ingest.extraction.prose import Sentence
+
+_BELIEF_COUNTS = 0.5
+"""How much what the rules say of a statement counts beside the judge: both are logits."""
+_DOUBTED = 0.0
+"""The logit below which a statement that the rules believe is not."""
+_BELIEVED, _SURE, _OVER = 1.0, 1.5, 1.0
+"""The logits from which on a statement of the rules is believed, a sentence is kept that they read nothing in, and a
+statement may be over: .95 of what was kept was right by three hands that the model had not seen."""
+
+_MIN_WORDS = 2
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_OWN_PLAN = any_case(
+    r"^(?:and |so |but |then |also |now |ok(?:ay)?,? |yes,? |yeah,? )*i(?:['’]ll| will|['’]m going to| am going to|['’]m planning| plan to| want to make sure (?:that )?i\b)"
+)
+"""How somebody says what he will do himself."""
+_MAX_BEFORE, _MAX_TURN = 120, 260
+"""Characters of the agent's words before a message, and of the message, that may end something."""
+
+_POINTS_BACK = any_case(
+    r"^(?:and |so |but |also |then |please )*(?:otherwise|that|this|it|they|these|those|such|both|(?:no|not|never|only) (?:this|that|it|them))\b|\b(?:otherwise|without)[.!]?$|\b(?:before|after|to|on|by|than|until|till) (?:that|this|it)\b|\b(?:at|in|with|for) this \w+|\b(?:each one|none of)\b"
+)
+"""How a sentence reads that says little without the one before it."""
+
+_GOES_ON = any_case(
+    r"^(?:and|so|but|also|or|then|he|she|same|everything|anything|nothing|no|not|only|never)\b|\b(?:that|this|it|them|such|those|so|too|either|instead)[.!]?$|\b(?:with|of) (?:that|this|it)\b|\b(?:this|that|these|those|such|the same|the other|the rest)\b"
+)
+"""How one reads that may go on with it, where the rules read nothing in it."""
+
+
+class Judged(NamedTuple):
+    """How much speaks for it that a sentence is meant to last (a logit), and the section that it then belongs to."""
+
+    logit: float
+    section: str
+
+
+class SentenceJudge(Protocol):
+    """A model that reads what a person writes. The same words are judged the same, always. It can be hashed."""
+
+    def __hash__(self) -> int: ...
+
+    def judge(self, sentences: Sequence[str], message: str) -> Sequence[Judged]:
+        """Return what each of a message's sentences is said for."""
+
+    def ends(self, statements: Sequence[str], message: str) -> Sequence[float]:
+        """Return how much speaks for it (a logit) that a message ends each of the statements that stand before it."""
+
+
+class JudgedSentences:
+    """The sentences of one message, with what a judge says of them."""
+
+    def __init__(self, sentences: Sequence[Sentence], message: str, judge: SentenceJudge) -> None:
+        self._sentences = sentences
+        self._message = " ".join(message.split())
+        self._judge = judge
+        self.judged: Sequence[Judged] = judge.judge([_line(sentence) for sentence in sentences], message)
+
+    def is_believed(self, index: int, belief: int, *, by_rules: bool) -> bool:
+        """Return whether a statement is meant to last; `belief` is what the rules say, in hundredths of a logit.
+
+        `by_rules`: that is enough for them.
+        """
+        logit = self.judged[index].logit
+        return (by_rules and logit >= _DOUBTED) or logit + _BELIEF_COUNTS * belief / 100 >= _BELIEVED
+
+    def lasts(self, index: int) -> bool:
+        """Return whether the judge says so of a sentence in which the rules read something."""
+        return self.judged[index].logit >= _BELIEVED
+
+    def surely_lasts(self, index: int) -> bool:
+        """Return whether it is sure enough for a sentence of words in which they read nothing, and that is no own plan."""
+        bare = self._sentences[index].bare
+        is_plan = _OWN_PLAN.match(bare) is not None
+        return self.judged[index].logit >= _SURE and not is_plan and len(_WORD.findall(bare)) >= _MIN_WORDS
+
+    def whole(self, index: int, *, was_read: bool) -> str:
+        """Return the words of a sentence, with the one before it where it says little without; `was_read` by the rules.
+
+        Empty where that is too long for a statement.
+        """
+        line = _line(self._sentences[index])
+        text = without_lead(line)
+        if index:
+            before = self._sentences[index - 1]
+            text = with_referent(text, before)
+            leans = _POINTS_BACK.search(line) or (not was_read and _GOES_ON.search(line))
+            both = f"{without_lead(_line(before))}. {text}"
+            if text == without_lead(line) and leans and self.lasts(index - 1) and len(both) <= MAX_RULE:
+                return both
+        return text if len(text) <= MAX_RULE else ""
+
+    def over(self, statements: Sequence[str], spoken_of: str) -> int | None:
+        """Return the place of the one of some statements that the message may end; `spoken_of`: what the agent said."""
+        if not statements:
+            return None
+        before = spoken_of[-_MAX_BEFORE:]
+        turn = (f"{before} / " if before else "") + self._message[:_MAX_TURN]
+        logits = self._judge.ends(statements, turn)
+        best = max(range(len(statements)), key=logits.__getitem__)
+        return best if logits[best] >= _OVER else None
+
+
+def _line(sentence: Sentence) -> str:
+    return " ".join(sentence.text.split())

@@ -1,0 +1,104 @@
+"""What a model that judges sentences adds to what the rules hear, with one that is told what to say."""
+
+from __future__ import annotations
+
+from hudkit.ingest.extraction import Extracted, KnownStatements, extract
+from hudkit.testing import ScriptedJudge
+
+
+def heard(message: str, judge: ScriptedJudge | None, standing: KnownStatements | None = None) -> Extracted:
+    return extract(message, standing or KnownStatements(), judge=judge)[0]
+
+
+def test_a_sentence_without_words_that_the_rules_know_is_kept_whole_and_says_why() -> None:
+    message = "My pupils are in year 4. Can you write a worksheet on volcanoes?"
+    assert not heard(message, None)
+    said = heard(message, ScriptedJudge({"year 4": "notes"}))
+    assert [(each.text, each.sentence, each.form) for each in said.facts] == [
+        ("My pupils are in year 4", "My pupils are in year 4.", "model")
+    ]
+
+
+def test_each_kind_goes_to_its_section() -> None:
+    judge = ScriptedJudge(
+        {"slow phones": "constraints", "lost": "preferences", "night train": "decisions", "Okafor": "notes"}
+    )
+    said = heard(
+        "Most readers sit on slow phones. I get lost in long texts. The night train it is. Ms Okafor signs things.",
+        judge,
+    )
+    assert [rule.text for rule in said.rules] == ["Most readers sit on slow phones"]
+    assert [each.text for each in said.preferences] == ["I get lost in long texts"]
+    assert [each.summary for each in said.decisions] == ["The night train it is"]
+    assert [each.text for each in said.facts] == ["Ms Okafor signs things"]
+
+
+def test_what_the_rules_read_is_left_out_where_the_judge_says_that_it_is_of_the_moment() -> None:
+    message = "Never mind the tests, always print the time in this run."
+    assert heard(message, None).rules
+    assert not heard(message, ScriptedJudge())
+
+
+def test_what_the_rules_read_is_kept_as_its_whole_sentence_once() -> None:
+    message = "Tone for parents: warm, but no emojis and no exclamation marks."
+    said = heard(message, ScriptedJudge({"parents": "constraints"}))
+    assert [rule.text for rule in said.rules] == ["Tone for parents: warm, but no emojis and no exclamation marks"]
+
+
+def test_a_sentence_that_says_little_alone_is_kept_with_the_one_before_it() -> None:
+    message = "Chapter 3 is frozen. Don't propose anything for it before that changes."
+    said = heard(message, ScriptedJudge({"frozen": "constraints", "propose": "constraints"}))
+    assert [rule.text for rule in said.rules] == [
+        "Chapter 3 is frozen. Don't propose anything for it before that changes"
+    ]
+
+
+def test_two_rules_beside_each_other_stay_two() -> None:
+    said = heard(
+        "Always use tabs. Never push to main.", ScriptedJudge({"tabs": "constraints", "main": "constraints"})
+    )
+    assert [rule.text for rule in said.rules] == ["Always use tabs", "Never push to main"]
+
+
+def test_what_stands_is_not_heard_again() -> None:
+    judge = ScriptedJudge({"year 4": "notes"})
+    standing = extract("My pupils are in year 4.", KnownStatements(), judge=judge)[1]
+    assert not heard("As I said: my pupils are in year 4.", judge, standing)
+
+
+def test_a_sentence_too_long_for_a_statement_is_not_kept() -> None:
+    long = "My pupils " + "and theirs " * 30 + "are in year 4."
+    assert not heard(long, ScriptedJudge({"year 4": "notes"}))
+
+
+def test_a_message_of_many_sentences_is_read_by_the_rules_alone() -> None:
+    many = " ".join(f"The pupils of room {number} are in year 4." for number in range(21))
+    assert not heard(many, ScriptedJudge({"year 4": "notes"})).facts
+
+
+def test_what_a_message_ends_in_words_of_no_rule_may_be_over() -> None:
+    rule = "Don't write to the Berlin office"
+    standing = KnownStatements(rules=(rule,), latest=(("constraints", rule),))
+    said = heard("Jutta called, all good between us.", ScriptedJudge(ending={"all good": "Berlin"}), standing)
+    assert [(each.text, each.doubt) for each in said.ended] == [(rule, True)]
+    assert not heard("Jutta called, all good between us.", ScriptedJudge(), standing).ended
+
+
+def test_a_message_that_ends_one_thing_by_its_name_ends_no_other() -> None:
+    standing = KnownStatements(rules=("Never push to main", "Don't write to the Berlin office"))
+    said = heard("You may push to main now.", ScriptedJudge(ending={"push": "Berlin"}), standing)
+    assert said.withdrawn == ("Never push to main",) and not said.ended
+
+
+def test_a_message_without_a_sentence_of_its_own_ends_nothing() -> None:
+    standing = KnownStatements(rules=("Don't write to the Berlin office",))
+    assert not heard(
+        "```\nall good at the Berlin office\n```", ScriptedJudge(ending={"all good": "Berlin"}), standing
+    )
+
+
+def test_what_the_agent_says_is_not_judged() -> None:
+    said, _ = extract(
+        "Your pupils are in year 4.", KnownStatements(), by_agent=True, judge=ScriptedJudge({"year 4": "notes"})
+    )
+    assert not said
