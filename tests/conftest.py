@@ -43,6 +43,7 @@ LOADS = {
     "test_release_build",
     "test_rooms_newcomer",
     "test_chat_templates",
+    "test_sentence_model",
 }
 """Modules that start such programs by themselves, or load what they test from package registries."""
 _WATCHDOG: pytest.StashKey[subprocess.Popen[bytes]] = pytest.StashKey()

@@ -25,8 +25,8 @@ LASTING = (
     "Our users in the field only have 3G.",
     "Two of the guests can't have nuts.",
     "Ms Okafor signs off everything that leaves the house.",
-    "We're a tabs house.",
-    "I get lost when there are more than three steps at once.",
+    "My editor and I use Oxford spelling.",
+    "I can't read long texts on my phone, three lines at most.",
 )
 OF_THE_MOMENT = (
     "Can you rename this function, please?",
