@@ -90,6 +90,18 @@ def test_a_message_that_ends_one_thing_by_its_name_ends_no_other() -> None:
     assert said.withdrawn == ("Never push to main",) and not said.ended
 
 
+def test_what_announces_what_follows_or_is_an_own_plan_is_not_kept() -> None:
+    judge = ScriptedJudge({"scripts": "notes", "drawings": "decisions"})
+    assert not heard("The package now has scripts:", judge)
+    assert not heard("I'll finish the drawings over the weekend.", judge)
+
+
+def test_a_judge_that_is_certain_is_believed_where_the_rules_take_it_for_a_report() -> None:
+    message = "My pupils are in year 4, they can't do fractions yet."
+    said = heard(message, ScriptedJudge({"year 4": "notes"}))
+    assert [each.text for each in said.facts] == ["My pupils are in year 4, they can't do fractions yet"]
+
+
 def test_a_message_without_a_sentence_of_its_own_ends_nothing() -> None:
     standing = KnownStatements(rules=("Don't write to the Berlin office",))
     assert not heard(

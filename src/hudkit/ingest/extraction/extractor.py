@@ -484,8 +484,7 @@ class _Extraction:
         heard = [
             (index, text)
             for index, sentence in self._unread()
-            if judged.surely_lasts(index)
-            and read_lasting(sentence, weighed=False) is not None
+            if judged.surely_lasts(index, doubted=read_lasting(sentence, weighed=False) is None)
             and not (self._is_said(sentence) or self._is_in_a_rule(sentence))
             and (text := judged.whole(index, was_read=False))
             and not any(says_again(text, statement.text) for statement in self.standing.statements())
@@ -529,9 +528,8 @@ class _Extraction:
         else:
             by_rules = is_believed(text, section, stated.form, place)
             weight = belief(text, section, stated.form, place)
-            believed = self._judged.is_believed(index, weight, by_rules=by_rules) and not is_of_the_moment(
-                text, section, place
-            )
+            doubted = is_of_the_moment(text, section, place)
+            believed = self._judged.is_believed(index, weight, by_rules=by_rules, doubted=doubted)
         if believed:
             return True
         self.used.discard(index)

@@ -29,6 +29,8 @@ _BELIEVED, _SURE, _OVER = 1.0, 1.5, 1.0
 """The logits from which on a statement of the rules is believed, a sentence is kept that they read nothing in, and a
 statement may be over: .95 of what was kept was right by three hands that the model had not seen."""
 
+_CERTAIN = 3.0
+"""The logit from which on a judge is believed although a gate of the rules says no."""
 _MIN_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _OWN_PLAN = any_case(
@@ -77,23 +79,29 @@ class JudgedSentences:
         self._judge = judge
         self.judged: Sequence[Judged] = judge.judge([_line(sentence) for sentence in sentences], message)
 
-    def is_believed(self, index: int, belief: int, *, by_rules: bool) -> bool:
+    def is_believed(self, index: int, belief: int, *, by_rules: bool, doubted: bool) -> bool:
         """Return whether a statement is meant to last; `belief` is what the rules say, in hundredths of a logit.
 
-        `by_rules`: that is enough for them.
+        `by_rules`: that is enough for them; `doubted`: a gate of theirs says that it is of the moment.
         """
         logit = self.judged[index].logit
+        if doubted and logit < _CERTAIN:
+            return False
         return (by_rules and logit >= _DOUBTED) or logit + _BELIEF_COUNTS * belief / 100 >= _BELIEVED
 
     def lasts(self, index: int) -> bool:
         """Return whether the judge says so of a sentence in which the rules read something."""
         return self.judged[index].logit >= _BELIEVED
 
-    def surely_lasts(self, index: int) -> bool:
-        """Return whether it is sure enough for a sentence of words in which they read nothing, and that is no own plan."""
+    def surely_lasts(self, index: int, *, doubted: bool) -> bool:
+        """Return whether it is sure enough of a sentence in which they read nothing; `doubted`: a gate says no.
+
+        What has hardly a word, announces what stands behind it, or is an own plan is not kept.
+        """
         bare = self._sentences[index].bare
-        is_plan = _OWN_PLAN.match(bare) is not None
-        return self.judged[index].logit >= _SURE and not is_plan and len(_WORD.findall(bare)) >= _MIN_WORDS
+        if bare.rstrip().endswith(":") or _OWN_PLAN.match(bare) or len(_WORD.findall(bare)) < _MIN_WORDS:
+            return False
+        return self.judged[index].logit >= (_CERTAIN if doubted else _SURE)
 
     def whole(self, index: int, *, was_read: bool) -> str:
         """Return the words of a sentence, with the one before it where it says little without; `was_read` by the rules.
