@@ -5,8 +5,8 @@ is then believed by both: by the judge and by how it reads where it stands. What
 with the one before it where it says little alone, and so is a sentence in which the rules read nothing and of which the
 judge is sure. It is asked, too, which statement a message ends where the rules found none.
 
-For example, of "My pupils are in year 4. Worksheets have to get by without fractions, so can you shorten this one?" the rules
-read `Worksheets have to get by without fractions`, and the judge adds `My pupils are in year 4`.
+For example, of "My pupils are in year 4. Can you write a worksheet on volcanoes?" the rules read nothing, and the judge
+adds `My pupils are in year 4`.
 """
 
 # ruff: noqa: E501 (a table of patterns is read by its rows)
