@@ -25,7 +25,7 @@ from hudkit.ingest.extraction import Extracted, KnownStatements, extract
 from hudkit.ingest.extraction.clause_grammar import features
 from hudkit.ingest.extraction.hedging import is_question
 from hudkit.ingest.extraction.lasting import Place, belief_features, is_of_the_moment, own_sentences
-from hudkit.ingest.extraction.prose import split_sentences
+from hudkit.ingest.extraction.prose import line_of, split_sentences
 from hudkit.ingest.extraction.topic_endings import own_lines, read_turn, turn_features
 
 _PLACE = Path(__file__).parent / "recorder"
@@ -134,7 +134,7 @@ def _heard(place: str, text: str, sure: Sequence[str], maybe: Sequence[str]) -> 
 def _heard_of(text: str, *, whole: bool = True) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each statement that is heard in a message, folded, or the `whole` of its sentence, with what it has."""
     sentences = own_sentences(split_sentences(text))
-    indices = {" ".join(sentence.text.split()): index for index, sentence in enumerate(sentences)}
+    indices = {line_of(sentence): index for index, sentence in enumerate(sentences)}
     for section, item, form, line in _items(extract(text, KnownStatements(), weighed=False)[0]):
         index = next((at for other, at in indices.items() if line and line in other), None)
         if index is not None and not is_of_the_moment(item, section, Place(sentences, index)):

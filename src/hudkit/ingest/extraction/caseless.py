@@ -106,6 +106,10 @@ class _MatchOfText:
     def groups(self) -> tuple[str | None, ...]:
         return tuple(self[number + 1] for number in range(self._match.re.groups))
 
+    @property
+    def lastgroup(self) -> str | None:
+        return self._match.lastgroup
+
     def groupdict(self) -> dict[str, str | None]:
         return {name: self[name] for name in self._match.re.groupindex}
 

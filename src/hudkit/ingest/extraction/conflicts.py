@@ -197,13 +197,15 @@ def is_parallel(first: str, second: str) -> bool:
     "NATS instead of Kafka" and "Redis instead of Kafka" in what is chosen, and those are not parallel.
     """
     ours, theirs = _words_of(first), _words_of(second)
+    if _CONTRASTS.isdisjoint(ours):
+        return False
     length = min(len(ours), len(theirs))
     different = [place for place in range(length) if ours[place] != theirs[place]]
     if length < _MIN_PARALLEL or len(different) != 1 or not different[0]:
         return False
     place, behind = different[0], ours[different[0] + 1 :]
     is_chosen = bool(behind) and behind[0] in _CONTRASTS and ours[place - 1] not in _ABOUT
-    return bool(_CONTRASTS & set(behind)) and not is_chosen
+    return not _CONTRASTS.isdisjoint(behind) and not is_chosen
 
 
 _WORD = re.compile(r"[\w'’]+")

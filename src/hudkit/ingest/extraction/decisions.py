@@ -25,7 +25,7 @@ import msgspec
 from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.conflicts import is_objection, is_parallel
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
-from hudkit.ingest.extraction.prose import Sentence, overlap, subject_stems
+from hudkit.ingest.extraction.prose import Sentence, line_of, overlap, subject_stems
 
 MAX_SUMMARY = 200
 """Characters of a decision's summary."""
@@ -286,7 +286,7 @@ def find_decisions(sentences: Sequence[Sentence], context: DecisionContext) -> t
             context = msgspec.structs.replace(
                 context, standing=(*standing, decision.summary), recent=(), just_before=()
             )
-            line = " ".join(sentence.text.split())
+            line = line_of(sentence)
             form = "reversal" if decision.replaces else "decision"
             decisions.append(msgspec.structs.replace(decision, sentence=line, form=form))
     return tuple(decisions)

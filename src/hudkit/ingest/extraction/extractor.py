@@ -60,7 +60,7 @@ from hudkit.ingest.extraction.lasting import (
 )
 from hudkit.ingest.extraction.lexicon import rivals_in, with_rival
 from hudkit.ingest.extraction.preferences import find_preferences
-from hudkit.ingest.extraction.prose import Sentence, normalized_text, split_sentences
+from hudkit.ingest.extraction.prose import Sentence, line_of, normalized_text, split_sentences
 from hudkit.ingest.extraction.reversals import (
     Ending,
     allowed_after_all,
@@ -301,7 +301,7 @@ class _Extraction:
     @cached_property
     def others(self) -> tuple[Statement, ...]:
         """Return what stands and is not said in this message: what it says again, it does not end."""
-        message = " ".join(map(_line, self.sentences)).casefold()
+        message = " ".join(map(line_of, self.sentences)).casefold()
         return tuple(
             statement
             for statement in self.standing.statements()
@@ -315,21 +315,21 @@ class _Extraction:
 
     def has_ended(self, sentence: Sentence) -> bool:
         """Return whether a sentence has ended something."""
-        text = _line(sentence)
+        text = line_of(sentence)
         return any(ended.sentence == text for ended in self._ended) or any(
             decision.sentence == text and decision.replaces for decision in self._decisions
         )
 
     def is_rule(self, sentence: Sentence) -> bool:
         """Return whether a sentence states a rule."""
-        text = _line(sentence)
+        text = line_of(sentence)
         return any(rule.sentence == text for rule in self._stated)
 
     def answer(self, answer: Answer) -> None:
         """Add what an answer to the agent's offer decides."""
         self.used.update(range(answer.used))
         if answer.summary:
-            line = _line(self.sentences[0])
+            line = line_of(self.sentences[0])
             self._decisions = (AnnouncedDecision(_cut(answer.summary), sentence=line, form=answer.form),)
 
     def suspend(self) -> None:
@@ -354,7 +354,7 @@ class _Extraction:
         others = [statement for statement in self.others if statement.section != "constraints"]
         stated_lines = {decision.sentence for decision in self._decisions} | {rule.sentence for rule in self._stated}
         for index, sentence in self._unread():
-            if _line(sentence) in stated_lines:
+            if line_of(sentence) in stated_lines:
                 continue
             for text in withdrawn_by(sentence, [statement.text for statement in others]):
                 self._end(next(statement for statement in others if statement.text == text), sentence)
@@ -373,13 +373,13 @@ class _Extraction:
                 *(statement.text for statement in self._preferences),
             )
             if not any(is_same_rule(preference.text, text) for text in standing_texts):
-                line = _line(self.sentences[preference.index])
+                line = line_of(self.sentences[preference.index])
                 self._preferences.append(Heard(preference.text, line, "preference"))
 
     def hear_rules(self) -> None:
         """Add the rules that stand not yet."""
         left = tuple(sentence for _, sentence in self._unread() if not insists(sentence))
-        momentary = {_line(sentence) for sentence in left if _is_of_the_moment(sentence)}
+        momentary = {line_of(sentence) for sentence in left if _is_of_the_moment(sentence)}
         rules = [rule for rule in find_rules(left) if rule.sentence not in momentary]
         self._stated = tuple(whole_rules(rules))
         standing_rules = [rule for rule in self.standing.rules if rule not in self._withdrawn]
@@ -421,13 +421,13 @@ class _Extraction:
         taken = {
             index
             for index, sentence in enumerate(self.sentences)
-            if _line(sentence) in stated_lines or _line(sentence).rstrip(" .!;") in rules
+            if line_of(sentence) in stated_lines or line_of(sentence).rstrip(" .!;") in rules
         } | self.used
         standing_facts = [normalized_text(text) for text in self.standing.facts]
         for fact in find_facts(self.sentences, frozenset(taken)):
             self.used.update(fact.indices)
             if normalized_text(fact.text) not in standing_facts:
-                self._facts.append(Heard(fact.text, _line(self.sentences[fact.indices[0]]), "fact"))
+                self._facts.append(Heard(fact.text, line_of(self.sentences[fact.indices[0]]), "fact"))
 
     def hear_lasting(self, *, weighed: bool) -> None:
         """Add what no table knows, and what by its grammar is said for more than the moment."""
@@ -441,7 +441,7 @@ class _Extraction:
             following = self.sentences[index + 1] if index + 1 < len(self.sentences) else None
             insisted = following is not None and insists(following)
             reading = read_lasting(sentence, insisted=insisted, weighed=weighed)
-            if reading is not None and any(find_endings(_line(sentence), standing, chosen_anew=True)):
+            if reading is not None and any(find_endings(line_of(sentence), standing, chosen_anew=True)):
                 continue  # it may only end something: `hear_endings` says
             if reading is not None:
                 heard.append((index, *reading))
@@ -450,7 +450,7 @@ class _Extraction:
         if len(heard) > _MAX_STATEMENTS:
             return
         for index, section, text in heard:
-            line = _line(self.sentences[index])
+            line = line_of(self.sentences[index])
             text = with_referent(text, self.sentences[index - 1] if index else None)
             if len(text) > MAX_RULE or any(
                 says_again(text, statement.text) for statement in self.standing.statements()
@@ -492,7 +492,7 @@ class _Extraction:
         for index, text in heard if len(heard) <= _MAX_STATEMENTS else ():
             section = judged.judged[index].section
             self.used.add(index)
-            self._state(section, text, _line(self.sentences[index]), FORM_BY_MODEL)
+            self._state(section, text, line_of(self.sentences[index]), FORM_BY_MODEL)
             if section == "constraints":
                 self._stated = (*self._stated, self._rules[-1])
 
@@ -543,7 +543,7 @@ class _Extraction:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {_line(sentence): index for index, sentence in enumerate(self.sentences)}
+        return {line_of(sentence): index for index, sentence in enumerate(self.sentences)}
 
     def end_what_is_contradicted(self) -> None:
         """End the standing statements with which the new ones cannot hold."""
@@ -570,7 +570,7 @@ class _Extraction:
     def hear_updates(self) -> None:
         """Add what gives a standing statement another value in words that state nothing themselves: "two are enough"."""
         for index, sentence in self._unread():
-            text = _line(sentence).rstrip(" .!")
+            text = line_of(sentence).rstrip(" .!")
             if self._is_said(sentence) or not _may_correct(sentence) or names_by_number(text):
                 continue
             standing = self._standing_now()
@@ -591,13 +591,13 @@ class _Extraction:
             # "Let's say 50" is no supposition where something else was turned down before it.
             if self.has_ended(sentence) or is_question(sentence) or len(sentence.text.split()) > _MAX_UPDATE:
                 continue
-            objection = objected_to(_line(sentence), self._standing_now())
+            objection = objected_to(line_of(sentence), self._standing_now())
             if objection is None:
                 continue
             statement, old, rest = objection
             following = self.sentences[index + 1] if index + 1 < len(self.sentences) else None
             if not rest and following is not None and _may_correct(following):
-                rest = _line(following).strip(" .!")
+                rest = line_of(following).strip(" .!")
             choice = _INSTEAD_OF_IT.match(rest)
             if self._is_said(sentence) or (following is not None and self._is_said(following)):
                 self._end(statement, sentence)
@@ -617,7 +617,7 @@ class _Extraction:
         for index, sentence in self._unread():
             if self.has_ended(sentence) or not _may_correct(sentence):
                 continue
-            text = _line(sentence).rstrip(" .!")
+            text = line_of(sentence).rstrip(" .!")
             standing = self._standing_now()
             latest = [
                 statement for statement in standing if (statement.section, statement.text) in self.standing.latest
@@ -651,7 +651,7 @@ class _Extraction:
         self, index: int, sentence: Sentence, standing: Sequence[Statement], latest: Sequence[Statement]
     ) -> bool:
         """Change the value of a standing statement where a sentence raises, lowers or sets it: "finance gave us 80"."""
-        line = _line(sentence).rstrip(" .!")
+        line = line_of(sentence).rstrip(" .!")
         if not sets_value(line):
             return False
         subject = about(line)
@@ -679,7 +679,7 @@ class _Extraction:
             standing = self._standing_now()
             if by_agent:
                 standing = [statement for statement in standing if statement.section == "decisions"]
-            line = _line(sentence)
+            line = line_of(sentence)
             for ending in find_endings(line, standing, chosen_anew=self._is_chosen_anew(index), by_agent=by_agent):
                 self._end_by(ending, index, sentence, by_agent=by_agent)
             if by_agent or self.has_ended(sentence):
@@ -718,7 +718,7 @@ class _Extraction:
         following = self.sentences[index + 1] if index + 1 < len(self.sentences) else None
         if self._is_said(self.sentences[index]):
             return ""
-        for text, sentence in ((behind, self.sentences[index]), (_line(following) if following else "", following)):
+        for text, sentence in ((behind, self.sentences[index]), (line_of(following) if following else "", following)):
             if sentence is None or self._is_said(sentence) or is_question(sentence):
                 continue
             choice = _TAKES_PLACE.match(text.strip(" .!"))
@@ -733,8 +733,8 @@ class _Extraction:
         if self._decisions or self._rules or self._preferences:
             return True
         sentence = self.sentences[index]
-        rest = re.split(r"[,;:–—-] |\b(?:so|and|but) ", _line(sentence))[1:]
-        following = [_line(other).strip(" .!") for other in self.sentences[index + 1 : index + 2]]
+        rest = re.split(r"[,;:–—-] |\b(?:so|and|but) ", line_of(sentence))[1:]
+        following = [line_of(other).strip(" .!") for other in self.sentences[index + 1 : index + 2]]
         return any(_TAKES_PLACE.match(text.strip(" .!")) for text in (*rest, *following)) or any(
             _BARE_CHOICE.match(text) for text in following
         )
@@ -742,8 +742,8 @@ class _Extraction:
     def hear_rivals(self) -> None:
         """Change what stands by one word where a short sentence has a rival of that: "back to English, please"."""
         for index, sentence in enumerate(self.sentences):
-            line = _line(sentence)
-            if self.has_ended(sentence) or not _may_correct(sentence):
+            line = line_of(sentence)
+            if not rivals_in(line) or self.has_ended(sentence) or not _may_correct(sentence):
                 continue
             states = self._is_said(sentence)
             for statement in reversed(self._standing_now()):
@@ -774,7 +774,7 @@ class _Extraction:
         for sentence in self.sentences:
             if is_question(sentence) or self.has_ended(sentence):
                 continue
-            statement, points = pointed_at(_line(sentence), self._latest_standing())
+            statement, points = pointed_at(line_of(sentence), self._latest_standing())
             if statement is not None:
                 self._end(statement, sentence, doubt=True)
             if points:
@@ -789,11 +789,13 @@ class _Extraction:
 
     def hear_turns(self) -> None:
         """Where somebody turns from what he said and names nothing of it, what he stated just before may be over."""
-        turns = [sentence for sentence in self.sentences if not is_question(sentence) and turns_back(_line(sentence))]
+        turns = [
+            sentence for sentence in self.sentences if not is_question(sentence) and turns_back(line_of(sentence))
+        ]
         if not turns or any(self.has_ended(sentence) for sentence in self.sentences):
             return
-        message = about(" ".join(map(_line, self.sentences)))
-        standing = of_own_topic([_line(sentence) for sentence in turns], self._standing_now())
+        message = about(" ".join(map(line_of, self.sentences)))
+        standing = of_own_topic([line_of(sentence) for sentence in turns], self._standing_now())
         shared = [statement for statement in standing if message & about(statement.text)]
         if not shared and self.standing.age <= _RECENT_MESSAGES:
             shared = [
@@ -816,7 +818,7 @@ class _Extraction:
         standing = [
             statement for statement in self._standing_now() if (statement.section, statement.text) not in ended
         ]
-        message = " ".join(map(_line, self.sentences)).casefold()
+        message = " ".join(map(line_of, self.sentences)).casefold()
         standing = [
             statement
             for statement in of_own_topic(own, standing)
@@ -842,7 +844,7 @@ class _Extraction:
         )
         statement, weight = most_over(turn, standing, self.standing.latest, self.standing.age, alone=alone)
         if statement is not None:
-            sentence = next((each for each in self.sentences if _line(each) in own), self.sentences[0])
+            sentence = next((each for each in self.sentences if line_of(each) in own), self.sentences[0])
             self._end(statement, sentence, doubt=True)
             self._is_surely_over = weight >= _SURELY
 
@@ -856,7 +858,7 @@ class _Extraction:
             or any(each.replaces for each in self._decisions)
         ):
             return
-        message = " ".join(map(_line, self.sentences))
+        message = " ".join(map(line_of, self.sentences))
         latest = self.standing.latest if self.standing.age <= _RECENT_MESSAGES else ()
         standing = [
             each
@@ -913,15 +915,17 @@ class _Extraction:
         """Whether the message states something of its own."""
         return bool(self._decisions or self._stated or self._preferences or self._facts)
 
-    def _standing_now(self) -> list[Statement]:
+    def _standing_now(self) -> Sequence[Statement]:
         gone = {(ended.section, ended.text) for ended in self._ended if not ended.doubt}
         gone |= {("constraints", text) for text in self._withdrawn}
         gone |= {("decisions", text) for decision in self._decisions for text in decision.replaces}
+        if not gone:
+            return self.others
         return [statement for statement in self.others if (statement.section, statement.text) not in gone]
 
     def _is_said(self, sentence: Sentence) -> bool:
         """Whether a sentence states something already."""
-        text = _line(sentence)
+        text = line_of(sentence)
         stated = [decision.sentence for decision in self._decisions] + [rule.sentence for rule in self._stated]
         return any(each in text for each in stated if each) or text in [
             heard.sentence for heard in (*self._preferences, *self._facts)
@@ -929,11 +933,11 @@ class _Extraction:
 
     def _is_in_a_rule(self, sentence: Sentence) -> bool:
         """Whether a sentence stands in a stated rule, or the object of one stands behind the sentence's label."""
-        line = _line(sentence).rstrip(" .!;")
+        line = line_of(sentence).rstrip(" .!;")
         return any(line in rule.text or line.endswith(f": {rule.text.partition('; ')[0]}") for rule in self._stated)
 
     def _replace(self, statement: Statement, text: str, sentence: Sentence) -> None:
-        line = _line(sentence)
+        line = line_of(sentence)
         if statement.section == "decisions":
             self._decisions = (
                 *self._decisions,
@@ -1003,7 +1007,7 @@ class _Extraction:
         return [(index, sentence) for index, sentence in enumerate(self.sentences) if index not in self.used]
 
     def _end(self, statement: Statement, sentence: Sentence, *, doubt: bool = False, suspended: bool = False) -> None:
-        self._ended.append(Ended(statement.section, statement.text, _line(sentence), doubt, suspended))
+        self._ended.append(Ended(statement.section, statement.text, line_of(sentence), doubt, suspended))
 
 
 _MAX_FRAGMENT = 4
@@ -1109,11 +1113,6 @@ def _is_within(text: str, texts: Iterable[str]) -> bool:
         if has_it and before + behind and not (before[-1:].isalnum() or behind[:1].isalnum()):
             return True
     return False
-
-
-def _line(sentence: Sentence) -> str:
-    """A sentence as it is stored with what was read in it."""
-    return " ".join(sentence.text.split())
 
 
 def _bare_line(sentence: Sentence) -> str:

@@ -21,13 +21,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from typing import cast
 
 import msgspec
 
 from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.clauses import form_of
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
-from hudkit.ingest.extraction.prose import Sentence
+from hudkit.ingest.extraction.prose import Sentence, line_of
 from hudkit.ingest.extraction.rule_forms import (
     COMPLAINT,
     DEMAND,
@@ -236,7 +237,7 @@ def find_rules(sentences: tuple[Sentence, ...]) -> tuple[StatedRule, ...]:
             whole = _with_referent(rule.text, before)
             if rules and whole != rule.text and whole.startswith(rules[-1].text):
                 rules.pop()  # the sentence before is in this one
-            line = " ".join(sentence.text.split())
+            line = line_of(sentence)
             rules.append(StatedRule(whole, rule.reason, line, _form_of(rule.text)))
         if _opens_list(sentence):
             headed_block = sentence.block
@@ -254,8 +255,8 @@ class _RowTable:
     """The rows of a table as patterns, behind words that may stand before each; compiled when a clause needs them.
 
     Some rows are compiled together. They are asked first, and nearly always answer for all of them that no row fits;
-    where one does, the rows are compiled and asked one by one, in their order. Where a clause begins with no filler,
-    they are asked without it: it is most of a row's price.
+    where one does, it is the first that fits, and only the rows behind it are compiled and asked one by one. What a
+    clause begins with and says nothing of an order is found once: it would be most of a row's price.
     """
 
     def __init__(self, rows: Sequence[str], before: str = "") -> None:
@@ -263,27 +264,39 @@ class _RowTable:
         self._groups = [tuple(rows[start : start + _ROWS_TOGETHER]) for start in range(0, len(rows), _ROWS_TOGETHER)]
 
     def matches(self, clause: str) -> Iterator[re.Match[str]]:
-        """Yield the match of each row that fits a clause, in the order of the table."""
-        before = (FILLER if _begins_with_filler(clause) else "") + self._before
-        for group in self._groups:
-            if _compiled(before, group).match(clause) is None:
-                continue
-            for row in group:
-                match = _compiled(before, (row,)).match(clause)
-                if match is not None:
-                    yield match
+        """Yield the matches of the rows that fit a clause, where it begins and behind each word of its filler: behind
+        most of it first, and there in the order of the table."""
+        for start in _starts(clause):
+            for group in self._groups:
+                match = _compiled(self._before, group).match(clause, start)
+                if match is None:
+                    continue
+                yield match
+                for row in group[int(cast("str", match.lastgroup)[len(_ROW) :]) + 1 :]:
+                    match = _compiled(self._before, (row,)).match(clause, start)
+                    if match is not None:
+                        yield match
 
 
 @lru_cache(maxsize=64)  # a clause is asked about by each table
-def _begins_with_filler(clause: str) -> bool:
+def _starts(clause: str) -> tuple[int, ...]:
+    """Where an order may begin in a clause: behind each word of its filler, the last first, and where it begins."""
     filler = _LEADING_FILLER.match(clause)
-    return filler is not None and filler.end() > 0
+    if filler is None or not filler.end():
+        return (0,)
+    ends = [word.end() for word in _WORD_AND_SPACE.finditer(clause, 0, filler.end())]
+    return (*(end for end in reversed(ends) if _LEADING_FILLER.fullmatch(clause, 0, end)), 0)
+
+
+_WORD_AND_SPACE = re.compile(r"\S+\s+")
+_ROW = "row"
+"""What the names of the marks behind the rows of a pattern begin with; their places follow."""
 
 
 @cache
 def _compiled(before: str, rows: tuple[str, ...]) -> re.Pattern[str]:
-    alternatives = "|".join(f"(?:{row})" for row in rows)
-    return any_case(f"^{before}(?:{alternatives})")
+    alternatives = "|".join(f"(?:{row})(?P<{_ROW}{place}>)" for place, row in enumerate(rows))
+    return any_case(f"{before}(?:{alternatives})")
 
 
 _ORDER_TABLE = _RowTable(ORDERS, before="(?:you (?:must|should|have to|need to) )?")
@@ -657,7 +670,7 @@ def _demands(clause: str, before: str, *, norm: bool) -> bool:
             return True
     for match in _STATEMENT_TABLE.matches(clause):
         # "it always crashes" is a complaint; "it must always ..." is not
-        firm = FIRM_WORDS.search(match[0]) or not COMPLAINT.search(clause[match.end() :])
+        firm = FIRM_WORDS.search(clause[: match.end()]) or not COMPLAINT.search(clause[match.end() :])
         if firm and _is_meant(before, clause[: match.end()]):
             return True
     if any(not is_report(before + clause[: match.end()]) for match in _WISH_TABLE.matches(clause)):

@@ -21,7 +21,7 @@ from hudkit.ingest.extraction.clause_grammar import Reading, read_sentence, word
 from hudkit.ingest.extraction.clause_weights import belief_weights
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_told, wonders
 from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules
-from hudkit.ingest.extraction.prose import Sentence
+from hudkit.ingest.extraction.prose import Sentence, line_of
 from hudkit.ingest.extraction.word_classes import ONCE_VERBS
 
 _INSISTED = 150
@@ -161,7 +161,7 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False, weighed: bool = 
         return None
     if is_report(bare) and not reading.is_order and not _BINDS.search(bare):
         return None
-    line = " ".join(sentence.text[polite.end() :].split()).rstrip("? ") if polite else " ".join(sentence.text.split())
+    line = " ".join(sentence.text[polite.end() :].split()).rstrip("? ") if polite else line_of(sentence)
     return reading.section, without_lead(line)
 
 
@@ -474,7 +474,7 @@ def with_referent(text: str, before: Sentence | None) -> str:
     """Return a sentence of "it" or "they" with the one before it, without which it says nothing."""
     if before is None or not _POINTS_BACK.match(text):
         return text
-    line = " ".join(before.text.split()).rstrip(" .!;?")
+    line = line_of(before).rstrip(" .!;?")
     whole = f"{line}; {text}"
     return whole if len(whole) <= MAX_RULE else text
 

@@ -141,6 +141,16 @@ class Sentence(msgspec.Struct, frozen=True):
     """The number of the paragraph that it is in: of the lines between two empty ones."""
 
 
+def line_of(sentence: Sentence) -> str:
+    """Return a sentence in one line, as it is stored with what was read in it."""
+    return _in_one_line(sentence.text)
+
+
+@lru_cache(maxsize=256)  # each step of a message asks for it
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def split_sentences(message: str) -> tuple[Sentence, ...]:
     """Return the sentences of a message in order; those of a bullet have the line above their list as `lead`."""
     return tuple(_sentences(message))

@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.imperatives import MAX_RULE
 from hudkit.ingest.extraction.lasting import with_referent, without_lead
-from hudkit.ingest.extraction.prose import Sentence
+from hudkit.ingest.extraction.prose import Sentence, line_of
 
 _BELIEF_COUNTS = 0.5
 """How much what the rules say of a statement counts beside the judge: both are logits."""
@@ -77,7 +77,7 @@ class JudgedSentences:
         self._sentences = sentences
         self._message = " ".join(message.split())
         self._judge = judge
-        self.judged: Sequence[Judged] = judge.judge([_line(sentence) for sentence in sentences], message)
+        self.judged: Sequence[Judged] = judge.judge([line_of(sentence) for sentence in sentences], message)
 
     def is_believed(self, index: int, belief: int, *, by_rules: bool, doubted: bool) -> bool:
         """Return whether a statement is meant to last; `belief` is what the rules say, in hundredths of a logit.
@@ -108,13 +108,13 @@ class JudgedSentences:
 
         Empty where that is too long for a statement.
         """
-        line = _line(self._sentences[index])
+        line = line_of(self._sentences[index])
         text = without_lead(line)
         if index:
             before = self._sentences[index - 1]
             text = with_referent(text, before)
             leans = _POINTS_BACK.search(line) or (not was_read and _GOES_ON.search(line))
-            both = f"{without_lead(_line(before))}. {text}"
+            both = f"{without_lead(line_of(before))}. {text}"
             if text == without_lead(line) and leans and self.lasts(index - 1) and len(both) <= MAX_RULE:
                 return both
         return text if len(text) <= MAX_RULE else ""
@@ -128,7 +128,3 @@ class JudgedSentences:
         logits = self._judge.ends(statements, turn)
         best = max(range(len(statements)), key=logits.__getitem__)
         return best if logits[best] >= _OVER else None
-
-
-def _line(sentence: Sentence) -> str:
-    return " ".join(sentence.text.split())

@@ -19,7 +19,7 @@ import msgspec
 
 from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition
-from hudkit.ingest.extraction.prose import Sentence
+from hudkit.ingest.extraction.prose import Sentence, line_of
 from hudkit.ingest.extraction.values import EXACT_KINDS, find_values, without_values
 
 MAX_FACT = 240
@@ -97,7 +97,7 @@ def find_facts(sentences: Sequence[Sentence], taken: frozenset[int]) -> tuple[St
             return ()
         if index in taken or not is_fact(sentence):
             continue
-        text = " ".join(sentence.text.split()).rstrip(" .!;")
+        text = line_of(sentence).rstrip(" .!;")
         text = re.sub(
             r"(?i)^(?:fyi|btw|note|remember|for the record|just so you know|by the way|remember that|and|so|also|oh and)[,:]? ",
             "",

@@ -25,7 +25,7 @@ from hudkit.ingest.extraction.conflicts import Statement, about, is_parallel
 from hudkit.ingest.extraction.hedging import is_of_others, is_question, is_report, is_supposition
 from hudkit.ingest.extraction.lasting import is_errand
 from hudkit.ingest.extraction.lexicon import names_in, rivals_in
-from hudkit.ingest.extraction.prose import Sentence, word_stems
+from hudkit.ingest.extraction.prose import Sentence, line_of, word_stems
 from hudkit.ingest.extraction.values import values_by_kind, without_values
 
 _CUES: dict[str, re.Pattern[str]] = {
@@ -98,7 +98,7 @@ def own_lines(sentences: Sequence[Sentence]) -> list[str]:
     What ends a blocker ends nothing else.
     """
     return [
-        " ".join(sentence.text.split())
+        line_of(sentence)
         for sentence in sentences
         if not (is_question(sentence) or is_supposition(sentence.bare) or is_report(sentence.bare))
         and not is_of_others(sentence.bare)

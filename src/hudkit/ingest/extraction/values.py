@@ -147,6 +147,7 @@ _HAS_NUMBER = any_case(rf"\d|\b(?:{'|'.join((*_NUMBERS, *_FACTORS))})")
 _NEEDS_DIGIT = frozenset(["date", "time", "phone", "id", "version"])
 _NEEDS_NUMBER = frozenset(["money", "unit", "number"])
 _NEEDS = {"address": frozenset("@.:"), "path": frozenset("/")}
+_TWO_CAPITALS = re.compile(r"[A-Z][^A-Z]*[A-Z]")
 """What a text has that has a value of some kind: most have none, and are not looked through for it."""
 
 
@@ -180,7 +181,7 @@ def _candidates(text: str) -> Iterator[Value]:
     for match in _NAMED.finditer(text):
         group = "name" if match["name"] else "renamed"
         yield Value("name", match[group].casefold(), match.start(group), match.end(group))
-    for match in _PERSON.finditer(text):
+    for match in _PERSON.finditer(text) if _TWO_CAPITALS.search(text) else ():
         yield Value("person", match.group().casefold(), match.start(), match.end())
 
 
