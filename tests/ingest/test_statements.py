@@ -27,6 +27,22 @@ def heard(message: str, standing: KnownStatements | None = None) -> Extracted:
         ("Please keep your replies to three sentences.", "keep your replies to three sentences"),
         ("Give me the numbers first, the method after.", "Give me the numbers first, the method after"),
         ("considering my preference for dark charts, what do you suggest?", "dark charts"),
+        (
+            "I prefer hikes by the sea, but I'm not sure if it's the best choice for hot days.",
+            "hikes by the sea (for hot days)",
+        ),
+        (
+            "I prefer short loops, but I'm not sure how to make them end at a station, any tips?",
+            "short loops (to make them end at a station)",
+        ),
+        (
+            "I prefer a tent, but I'm not sure if it's right for May, can you help me weigh the tent versus a van?",
+            "a tent (for May; versus a van)",
+        ),
+        (
+            "I'm trying to plan two weeks in Norway, can you help me with that? I prefer trains to buses.",
+            "trains to buses (plan two weeks in Norway)",
+        ),
     ],
 )
 def test_a_preference_is_heard_in_its_own_words(message: str, text: str) -> None:
@@ -120,6 +136,9 @@ def test_a_rule_with_an_object_behind_a_label_is_one_rule() -> None:
         "How can I plan my week and stick to a routine?",
         "No regrets here.",
         "I also don't want to miss the train.",
+        "I'll keep a diary. That way, I can look back and make sure I never skip a week.",
+        "And yeah, having a good map in mind is really important.",
+        "Sticking to my plan is key!",
     ],
 )
 def test_what_somebody_wants_to_reach_himself_is_no_rule(message: str) -> None:
@@ -473,6 +492,25 @@ def test_a_case_is_no_rule_without_what_is_to_be_done_in_it() -> None:
 def test_an_errand_is_no_rule(message: str) -> None:
     said = heard(message)
     assert not (said.rules or said.preferences or said.facts or said.decisions)
+
+
+@pytest.mark.parametrize(
+    ("message", "decision"),
+    [
+        ("For the thesis we've picked APA 7.", "For the thesis we've picked APA 7"),
+        (
+            "I was torn between the bus and the train, but I decided to take the train.",
+            "I was torn between the bus and the train, but I decided to take the train",
+        ),
+        (
+            "I thought about the garage door, and we decided to paint it red.",
+            "I thought about the garage door, and we decided to paint it red",
+        ),
+        ("My back hurts, so we decided to hire movers.", "we decided to hire movers"),
+    ],
+)
+def test_a_decision_says_what_it_is_of(message: str, decision: str) -> None:
+    assert [announced.summary for announced in heard(message).decisions] == [decision]
 
 
 @pytest.mark.parametrize(

@@ -493,3 +493,32 @@ def _summary(sentence: Sentence, match: re.Match[str]) -> tuple[str, str]:
     if len(summary) > MAX_SUMMARY:
         summary = summary[: MAX_SUMMARY - 1].rstrip() + "…"
     return summary, details[:MAX_SUMMARY]
+
+
+def with_what_it_is_of(decision: AnnouncedDecision) -> AnnouncedDecision:
+    """Return a decision whose words say what is chosen: with the beginning of its sentence where that says it.
+
+    Of "I thought about the cover letter, and decided to print it" that is the sentence; of "For the thesis we take APA"
+    as well; of "I slept badly, and we take the barn" only what is decided.
+    """
+    head, is_whole, _ = decision.sentence.partition(decision.summary)
+    if not head or not is_whole:
+        return decision
+    match = _announcement(decision.summary, by_agent=False)
+    points = match is not None and _IS_A_POINTER.match(match["what"].strip())
+    if not points and not _SAYS_OF_WHAT.search(head):
+        return decision
+    words = decision.summary
+    head = _LEADING.sub("", head)
+    while len(head + words) > MAX_SUMMARY and ", " in words:
+        words = words.rpartition(", ")[0]
+    return msgspec.structs.replace(decision, summary=head + words) if len(head + words) <= MAX_SUMMARY else decision
+
+
+_IS_A_POINTER = any_case(r"(?:to )?(?:\w+ )?(?:it|them|this|that)\b")
+"""What is chosen, told by a word that stands for what was named before: "to print it on both sides"."""
+
+_SAYS_OF_WHAT = any_case(
+    r"^for (?:[\w'’-]+ ){0,4}[\w'’-]+,? $|\b(?:choose|choice|decid(?:e|ing)|torn|decision) (?:on|between|about|whether|of|for)\b"
+)
+"""The beginning of a sentence that says what is chosen: "For the thesis", "I had to choose between two dates, but"."""

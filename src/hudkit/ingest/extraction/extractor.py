@@ -40,6 +40,7 @@ from hudkit.ingest.extraction.decisions import (
     DecisionContext,
     find_alternatives,
     find_decisions,
+    with_what_it_is_of,
 )
 from hudkit.ingest.extraction.dialogue import Answer, Offer, find_answer, find_offer
 from hudkit.ingest.extraction.hedging import is_question, is_supposition
@@ -228,6 +229,7 @@ def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tup
     step = _Extraction(sentences, standing)
     step.decide(sentences, by_agent=True)
     step.leave_echoes()
+    step.tell_what_decisions_are_of()
     decided = [Statement("decisions", text) for text in standing.decisions]
     step.hear_endings(by_agent=True)
     for sentence in sentences[-_MAX_COMPARED:]:
@@ -253,6 +255,7 @@ def _of_user(
         step.leave_momentary()
         step.hear_judged()
         step.leave_repeated()
+    step.tell_what_decisions_are_of()
     step.end_what_is_contradicted()
     if len(sentences) > _MAX_COMPARED:
         return step.result(Offer())
@@ -410,6 +413,10 @@ class _Extraction:
             for decision in self._decisions
             if decision.replaces or not any(is_echo(decision.summary, statement.text) for statement in standing)
         )
+
+    def tell_what_decisions_are_of(self) -> None:
+        """Take the beginning of its sentence along where only that says what is decided."""
+        self._decisions = tuple(map(with_what_it_is_of, self._decisions))
 
     def hear_facts(self) -> None:
         """Add the facts that stand not yet, of the sentences that state nothing else."""

@@ -642,7 +642,7 @@ def _is_listed_item(clause: str, *, first: bool, strong: bool = False) -> bool:
 
 _FIRM_ORDER = any_case(r"^(?:(?:please|also|and|but|so) )*(?:never|always|do not|don't|you must|must)\b")
 _OWN_GOAL = any_case(
-    r"\b(?:i|we)(?:'m|'re|’m|’re| am| are)? (?:\w+ )?(?:trying|want|need|hope|hoping|looking|planning|plan|going|aim|aiming|able|struggling|stuck|like|wondering|considering|working)\b(?!.* you (?:to|never|not)\b).*\b(?:to|on|for|how)\b|\bhow (?:can|do|should|could|would|might) (?:i|we)\b|\b(?:can|could|would) you (?:please )?(?:help|show|explain|suggest|recommend|give|tell)\b|\bhelp me\b|\b(?:so|and) (?:i|we) (?:can|could)\b"
+    r"\b(?:i|we)(?:'m|'re|’m|’re| am| are)? (?:\w+ )?(?:trying|want|need|hope|hoping|looking|planning|plan|going|aim|aiming|able|struggling|stuck|like|wondering|considering|working)\b(?!.* you (?:to|never|not)\b).*\b(?:to|on|for|how)\b|\bhow (?:can|do|should|could|would|might) (?:i|we)\b|\b(?:can|could|would) you (?:please )?(?:help|show|explain|suggest|recommend|give|tell)\b|\bhelp me\b|\b(?:so|and|(?:that|this) way,?) (?:i|we) (?:can|could)\b"
 )
 """What somebody wants to reach himself: what follows with "and" is the goal, too."""
 

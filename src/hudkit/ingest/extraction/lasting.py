@@ -336,11 +336,17 @@ _BELIEVED = -35
 def is_of_the_moment(text: str, section: str, place: Place) -> bool:
     """Return whether a statement is told for the sake of a question, or is about one thing at hand, whatever its weight."""
     bare = place.sentence.bare
-    if is_told(bare) or _is_of_one_thing(text, section, bare):
+    if is_told(bare) or _is_of_one_thing(text, section, bare) or _OF_HIMSELF.search(bare):
         return True
     if place.index and _OF_WHAT_IS_ASKED.match(text) and _asks_for_one(place.sentences[place.index - 1]):
         return True
     return place.index + 1 < len(place.sentences) and wonders(place.sentences[place.index + 1])
+
+
+_OF_HIMSELF = any_case(
+    r"^(?:\w+,? ){0,3}\w+ing (?:[\w'’-]+ ){1,8}(?:is|are) (?:[\w'’-]+ ){0,2}(?:important|key|crucial|essential|vital|critical)(?: (?:to|for) me)?[.!]*$"
+)
+"""What somebody tells himself is important to do: "and yes, keeping the reader in mind is key"."""
 
 
 def _asks_for_one(sentence: Sentence) -> bool:

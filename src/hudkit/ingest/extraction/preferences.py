@@ -117,11 +117,20 @@ _BEHIND = any_case(r",? (?:like|as|which|the way) (?:i|we) prefer\b")
 """What stands behind that which is liked."""
 _CONSIDERS = any_case(r"(?:considering |thinking (?:of|about) |planning (?:on |for )|looking (?:at|into) )?")
 
-_MAX_PURPOSE = 90
+_MAX_PURPOSE = 120
 _PURPOSE = any_case(
     r"^(?:i'm|i am|i’m|we're|we are) (?:kinda |currently |just |now )?(?:(?:trying|working|struggling|looking|planning|going|considering) (?:to decide |to |on |for |with )?)?(?P<what>[^;]+?),? (?:so|and|since|because|therefore) $"
 )
 """What somebody is after, in front of what he prefers."""
+_PURPOSE_BEFORE = any_case(
+    r"^(?:i'm|i am|i’m|we're|we are) (?:kinda |currently |just |now )?(?:trying|working|looking|planning|going) (?:to decide |to |on |for )(?P<what>[^;?]+?)(?:, (?:can|could|would) you [^,;]*)?[.?!]*$"
+)
+"""The same as the whole of the sentence before."""
+_DOUBTED_FOR = any_case(
+    r"\bbut (?:i'm|i am|i’m) not (?:quite |really |entirely )?(?:sure|certain) (?:(?:if|whether) (?:it|that|this|they)(?:'s|’s| is| are| would be) (?:really )?(?:the )?(?:best|right|a good|good) (?:\w+ )?(?=for )|how (?=to (?:make|get|let) (?:it|them|this|that) ))(?P<what>[^,;]+)(?:, (?:can|could|would) you (?:please )?help me (?:weigh|compare)[^,;]*?(?P<other> (?:versus|vs\.?|against) [^,;]+))?"
+)
+"""What somebody wants to reach with what he likes, where he doubts whether it does: "but I'm not sure if it is the best
+choice for short trips"."""
 
 _ASKED = any_case(
     r"\b(?:if|whether|do|does|did|would|should|could|can|why|what|when|where|how|which)(?: you think)? $"
@@ -173,25 +182,25 @@ def find_preferences(sentences: Sequence[Sentence]) -> tuple[StatedPreference, .
 
 def _found(sentences: Sequence[Sentence]) -> Iterator[StatedPreference]:
     for index, sentence in enumerate(sentences):
-        text = _liked(sentence) or _order_of_talk(sentence)
+        text = _liked(sentence, sentences[index - 1] if index else None) or _order_of_talk(sentence)
         if text:
             yield StatedPreference(text, index)
 
 
-def _liked(sentence: Sentence) -> str:
+def _liked(sentence: Sentence, previous: Sentence | None) -> str:
     bare = sentence.bare.replace("’", "'")
     if not _PERSON.search(bare):
         return ""
     for pattern in _patterns(_LIKES):
         match = pattern.search(bare)
         if match is not None:
-            text = _what_is_liked(sentence, bare, match)
+            text = _what_is_liked(sentence, bare, match, previous)
             if text:
                 return _shortened(text)
     return ""
 
 
-def _what_is_liked(sentence: Sentence, bare: str, match: re.Match[str]) -> str:
+def _what_is_liked(sentence: Sentence, bare: str, match: re.Match[str], previous: Sentence | None) -> str:
     """The words of a preference; empty where the sentence only seems to state one."""
     before, what = bare[: match.start()], match["what"]
     if is_supposition(before[-60:]) or _ASKED.search(before):
@@ -216,15 +225,24 @@ def _what_is_liked(sentence: Sentence, bare: str, match: re.Match[str]) -> str:
         if not named:
             return ""
         return f"{named[-1]['name']} {clause}"
-    return _with_purpose(clause, sentence.text[: match.start()])
+    purposes = _purposes(sentence.text[: match.start()], sentence.text[end:], previous)
+    return f"{clause} ({'; '.join(purposes)})" if purposes else clause
 
 
-def _with_purpose(clause: str, before: str) -> str:
-    """A preference with what it is for, where that stands before it: "I keep it small, so I prefer …"."""
+def _purposes(before: str, behind: str, previous: Sentence | None) -> list[str]:
+    """What somebody is after with what he likes, where that stands before it or behind it: "I keep it small, so I
+    prefer …", "I prefer …, but I'm not sure if it is best for …"."""
+    purposes = []
     purpose = _PURPOSE.match(before)
-    if purpose is None or len(purpose["what"]) > _MAX_PURPOSE:
-        return clause
-    return f"{clause} ({purpose['what'].strip(' ,')})"
+    if purpose is None and previous is not None and not before.strip():
+        purpose = _PURPOSE_BEFORE.match(previous.text)
+    if purpose is not None:
+        purposes.append(purpose["what"])
+    doubted = _DOUBTED_FOR.search(behind)
+    if doubted is not None:
+        purposes += [words for words in (doubted["what"], doubted["other"]) if words]
+    clauses = [purpose[: _clause_length(purpose)].strip(" ,.?!") for purpose in purposes]
+    return [clause for clause in clauses if len(clause) <= _MAX_PURPOSE]
 
 
 def _order_of_talk(sentence: Sentence) -> str:
