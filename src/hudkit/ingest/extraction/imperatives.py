@@ -263,19 +263,24 @@ class _RowTable:
         self._before = before
         self._groups = [tuple(rows[start : start + _ROWS_TOGETHER]) for start in range(0, len(rows), _ROWS_TOGETHER)]
 
-    def matches(self, clause: str) -> Iterator[re.Match[str]]:
-        """Yield the matches of the rows that fit a clause, where it begins and behind each word of its filler: behind
-        most of it first, and there in the order of the table."""
+    def fits(self, clause: str) -> bool:
+        """Return whether a row fits a clause."""
+        return next(self.ends(clause), None) is not None
+
+    def ends(self, clause: str) -> Iterator[int]:
+        """Yield where the words end with which a clause fits a row: where it begins and behind each word of its filler,
+        behind most of it first, and there in the order of the table."""
         for start in _starts(clause):
+            rest = clause[start:]
             for group in self._groups:
-                match = _compiled(self._before, group).match(clause, start)
+                match = _compiled(self._before, group).match(rest)
                 if match is None:
                     continue
-                yield match
+                yield start + match.end()
                 for row in group[int(cast("str", match.lastgroup)[len(_ROW) :]) + 1 :]:
-                    match = _compiled(self._before, (row,)).match(clause, start)
+                    match = _compiled(self._before, (row,)).match(rest)
                     if match is not None:
-                        yield match
+                        yield start + match.end()
 
 
 @lru_cache(maxsize=64)  # a clause is asked about by each table
@@ -284,11 +289,13 @@ def _starts(clause: str) -> tuple[int, ...]:
     filler = _LEADING_FILLER.match(clause)
     if filler is None or not filler.end():
         return (0,)
-    ends = [word.end() for word in _WORD_AND_SPACE.finditer(clause, 0, filler.end())]
+    ends = [space.end() for space in _SPACES.finditer(clause, 0, filler.end())][-_MAX_STARTS:]
     return (*(end for end in reversed(ends) if _LEADING_FILLER.fullmatch(clause, 0, end)), 0)
 
 
-_WORD_AND_SPACE = re.compile(r"\S+\s+")
+_MAX_STARTS = 12
+"""Words of filler behind which an order is looked for: who writes more of them means to slow us."""
+_SPACES = re.compile(r"\s+")
 _ROW = "row"
 """What the names of the marks behind the rows of a pattern begin with; their places follow."""
 
@@ -296,7 +303,7 @@ _ROW = "row"
 @cache
 def _compiled(before: str, rows: tuple[str, ...]) -> re.Pattern[str]:
     alternatives = "|".join(f"(?:{row})(?P<{_ROW}{place}>)" for place, row in enumerate(rows))
-    return any_case(f"{before}(?:{alternatives})")
+    return any_case(f"^{before}(?:{alternatives})")
 
 
 _ORDER_TABLE = _RowTable(ORDERS, before="(?:you (?:must|should|have to|need to) )?")
@@ -421,7 +428,7 @@ def _polite_frame(bare: str) -> re.Match[str] | None:
         return None
     order = bare[frame.end() :].rstrip("?.! ")
     order = f"do {order}" if order.casefold().startswith("not ") else order
-    states = frame[0].casefold().endswith("that ") and any(_STATEMENT_TABLE.matches(order))
+    states = frame[0].casefold().endswith("that ") and _STATEMENT_TABLE.fits(order)
     is_plain = _PLAIN_REQUEST.search(frame[0]) is not None
     return frame if states or _is_order(order) or (form_of(order) and not is_plain) else None
 
@@ -488,7 +495,7 @@ _PRESENTS = any_case(
 
 
 def _is_order(clause: str) -> bool:
-    return not is_supposition(clause) and any(_ORDER_TABLE.matches(clause))
+    return not is_supposition(clause) and _ORDER_TABLE.fits(clause)
 
 
 # -- where in a sentence its rules are -------------------------------------------------------------------------
@@ -665,15 +672,15 @@ def _demands(clause: str, before: str, *, norm: bool) -> bool:
         return False
     if before and _PRAISE.match(before) and re.match(r"(?i)(?:no|not) (?!other|more|new|further)", clause):
         return False
-    for match in _ORDER_TABLE.matches(clause):
-        if _is_meant(before + leading_space, clause[: match.end()]):
+    for end in _ORDER_TABLE.ends(clause):
+        if _is_meant(before + leading_space, clause[:end]):
             return True
-    for match in _STATEMENT_TABLE.matches(clause):
+    for end in _STATEMENT_TABLE.ends(clause):
         # "it always crashes" is a complaint; "it must always ..." is not
-        firm = FIRM_WORDS.search(clause[: match.end()]) or not COMPLAINT.search(clause[match.end() :])
-        if firm and _is_meant(before, clause[: match.end()]):
+        firm = FIRM_WORDS.search(clause[:end]) or not COMPLAINT.search(clause[end:])
+        if firm and _is_meant(before, clause[:end]):
             return True
-    if any(not is_report(before + clause[: match.end()]) for match in _WISH_TABLE.matches(clause)):
+    if any(not is_report(before + clause[:end]) for end in _WISH_TABLE.ends(clause)):
         return True
     if before.strip() and not _FROM_NOW_END.search(clause):
         return False
