@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hudkit.ingest.extraction import Extracted, KnownStatements, extract
+from hudkit.ingest.extraction.sentence_judge import Judged
 from hudkit.testing import ScriptedJudge
 
 
@@ -114,3 +117,38 @@ def test_what_the_agent_says_is_not_judged() -> None:
         "Your pupils are in year 4.", KnownStatements(), by_agent=True, judge=ScriptedJudge({"year 4": "notes"})
     )
     assert not said
+
+
+def test_a_rule_of_two_sentences_keeps_both() -> None:
+    said = heard("The cap is $500. Never exceed it.", ScriptedJudge({"exceed": "constraints"}))
+    assert [rule.text for rule in said.rules] == ["The cap is $500; Never exceed it"]
+
+
+def test_a_judge_is_not_asked_of_what_somebody_says_he_prefers_or_of_where_his_work_stands() -> None:
+    said = heard("I prefer vim keys, can you set them up?", ScriptedJudge())
+    assert [each.text for each in said.preferences] == ["vim keys"]
+    said = heard("The next step is the migration script.", ScriptedJudge())
+    assert [each.text for each in said.facts] == ["The next step is the migration script"]
+
+
+class _Unsure(ScriptedJudge):
+    """Finds a sentence as likely meant to last as not."""
+
+    def judge(self, sentences: Sequence[str], message: str) -> list[Judged]:  # noqa: ARG002 (a judge may read it)
+        return [Judged(0.5, "notes") for _ in sentences]
+
+
+def test_a_judge_that_is_unsure_is_believed_of_what_stands_in_the_place_of_something() -> None:
+    standing = extract("The clinic wants all forms by fax.", KnownStatements())[1]
+    message = "They've opened a portal for them. Is that safer?"
+    assert not heard(message, _Unsure(), standing)
+    said = heard(message, _Unsure(ending={"portal": "fax"}), standing)
+    assert [(each.text, each.doubt) for each in said.ended] == [("The clinic wants all forms by fax", True)]
+    assert [rule.text for rule in said.rules] == ["They've opened a portal for them"]
+
+
+def test_a_message_without_a_word_of_turning_ends_nothing_whatever_a_judge_says() -> None:
+    standing = extract("The clinic wants all forms by fax.", KnownStatements())[1]
+    judge = ScriptedJudge(ending={"loud": "fax"})
+    assert not heard("Hospitals sound loud.", judge, standing).ended
+    assert heard("Hospitals moved, quite loud.", judge, standing).ended

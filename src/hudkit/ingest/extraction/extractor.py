@@ -75,9 +75,10 @@ from hudkit.ingest.extraction.reversals import (
 )
 from hudkit.ingest.extraction.rule_forms import is_same_rule, says_again, without_rules
 from hudkit.ingest.extraction.sentence_judge import JudgedSentences, SentenceJudge
-from hudkit.ingest.extraction.stated_facts import find_facts
+from hudkit.ingest.extraction.stated_facts import find_facts, says_where_work_stands
 from hudkit.ingest.extraction.topic_endings import (
     in_reach,
+    may_turn_from,
     most_over,
     of_own_topic,
     of_what_was_spoken,
@@ -508,7 +509,7 @@ class _Extraction:
         for each in stated:
             index = self._index_of(each.sentence)
             text = judged.whole(index, was_read=True) if index is not None and judged.lasts(index) else ""
-            if index is None or not text:
+            if index is None or len(text) < len(each.text):  # it has words of another sentence, too
                 yield each
             elif index not in done:
                 done.add(index)
@@ -536,7 +537,9 @@ class _Extraction:
             by_rules = is_believed(text, section, stated.form, place)
             weight = belief(text, section, stated.form, place)
             doubted = is_of_the_moment(text, section, place)
-            believed = self._judged.is_believed(index, weight, by_rules=by_rules, doubted=doubted)
+            believed = self._judged.is_believed(index, weight, by_rules=by_rules, doubted=doubted) or (
+                by_rules and _is_plainly_said(section, self.sentences[index])
+            )
         if believed:
             return True
         self.used.discard(index)
@@ -865,12 +868,15 @@ class _Extraction:
             or any(each.replaces for each in self._decisions)
         ):
             return
-        message = " ".join(map(line_of, self.sentences))
+        lines = list(map(line_of, self.sentences))
+        message = " ".join(lines)
         latest = self.standing.latest if self.standing.age <= _RECENT_MESSAGES else ()
         standing = [
             each
             for each in self._standing_now()
-            if each.text.casefold() not in message.casefold() and (each.section, each.text) in latest
+            if each.text.casefold() not in message.casefold()
+            and (each.section, each.text) in latest
+            and may_turn_from(lines, each.text)
         ][-_MAX_ASKED:]
         place = self._judged.over([each.text for each in standing], self.standing.spoken_of)
         if place is not None:
@@ -897,10 +903,12 @@ class _Extraction:
         over = [Statement(ended.section, ended.text) for ended in self._ended if not ended.suspended]
         over += [Statement("constraints", text) for text in self._withdrawn]
         has_new = self._rules or self._decisions or self._preferences or self._facts
-        if has_new or len(over) != 1 or not self._is_surely_over:
+        if has_new or len(over) != 1:
             return
         ended, own = over[0], own_lines(self.sentences)
-        text = said_in_place(own, ended.text)
+        text = said_in_place(own, ended.text) if self._is_surely_over else ""
+        if not text and self._judged is not None:
+            text = self._judged.in_place(own)
         if not text or any(says_again(text, statement.text) for statement in self._standing_now()):
             return
         line = next((each for each in own if text.startswith(each.replace("’", "'").strip(" .!")[:20])), own[0])
@@ -1120,6 +1128,16 @@ def _is_within(text: str, texts: Iterable[str]) -> bool:
         if has_it and before + behind and not (before[-1:].isalnum() or behind[:1].isalnum()):
             return True
     return False
+
+
+def _is_plainly_said(section: str, sentence: Sentence) -> bool:
+    """Whether a sentence says in so many words what somebody prefers, or where his work stands: no judge is asked."""
+    if section == "preferences":
+        return _I_PREFER.search(sentence.bare) is not None
+    return section == "notes" and says_where_work_stands(sentence)
+
+
+_I_PREFER = any_case(r"\bi (?:\w+ )?prefer\b")
 
 
 def _bare_line(sentence: Sentence) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from hudkit.ingest.extraction.caseless import any_case
+from hudkit.ingest.extraction.hedging import is_question
 from hudkit.ingest.extraction.imperatives import MAX_RULE
 from hudkit.ingest.extraction.lasting import with_referent, without_lead
 from hudkit.ingest.extraction.prose import Sentence, line_of
@@ -31,6 +32,7 @@ statement may be over: .95 of what was kept was right by three hands that the mo
 
 _CERTAIN = 3.0
 """The logit from which on a judge is believed although a gate of the rules says no."""
+_IN_PLACE = 0.0
 _MIN_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _OWN_PLAN = any_case(
@@ -94,14 +96,8 @@ class JudgedSentences:
         return self.judged[index].logit >= _BELIEVED
 
     def surely_lasts(self, index: int, *, doubted: bool) -> bool:
-        """Return whether it is sure enough of a sentence in which they read nothing; `doubted`: a gate says no.
-
-        What has hardly a word, announces what stands behind it, or is an own plan is not kept.
-        """
-        bare = self._sentences[index].bare
-        if bare.rstrip().endswith(":") or _OWN_PLAN.match(bare) or len(_WORD.findall(bare)) < _MIN_WORDS:
-            return False
-        return self.judged[index].logit >= (_CERTAIN if doubted else _SURE)
+        """Return whether it is sure enough of a sentence in which they read nothing; `doubted`: a gate says no."""
+        return self._says_something(index) and self.judged[index].logit >= (_CERTAIN if doubted else _SURE)
 
     def whole(self, index: int, *, was_read: bool) -> str:
         """Return the words of a sentence, with the one before it where it says little without; `was_read` by the rules.
@@ -118,6 +114,25 @@ class JudgedSentences:
             if text == without_lead(line) and leans and self.lasts(index - 1) and len(both) <= MAX_RULE:
                 return both
         return text if len(text) <= MAX_RULE else ""
+
+    def in_place(self, own: Sequence[str]) -> str:
+        """Return the sentence of a message's `own` that most likely says what holds now; empty where none is likely."""
+        lines = {line_of(sentence): index for index, sentence in enumerate(self._sentences)}
+        likely = [
+            (self.judged[index].logit, line)
+            for line in own
+            if (index := lines.get(line)) is not None
+            and not self._sentences[index].asks
+            and not is_question(self._sentences[index])
+            and self._says_something(index)
+        ]
+        logit, line = max(likely, default=(0.0, ""))
+        return without_lead(line) if line and logit >= _IN_PLACE else ""
+
+    def _says_something(self, index: int) -> bool:
+        """Whether a sentence has more than hardly a word, announces nothing that stands behind it, and is no own plan."""
+        bare = self._sentences[index].bare
+        return not (bare.rstrip().endswith(":") or _OWN_PLAN.match(bare) or len(_WORD.findall(bare)) < _MIN_WORDS)
 
     def over(self, statements: Sequence[str], spoken_of: str) -> int | None:
         """Return the place of the one of some statements that the message may end; `spoken_of`: what the agent said."""

@@ -113,6 +113,11 @@ def find_facts(sentences: Sequence[Sentence], taken: frozenset[int]) -> tuple[St
     return tuple(facts) if len(facts) <= _MAX_FACTS else ()
 
 
+def says_where_work_stands(sentence: Sentence) -> bool:
+    """Return whether a sentence says where a piece of work stands: what it is, what is done, what is next or open."""
+    return _fits(sentence.bare.replace("’", "'").strip().rstrip(" .!;"), _STANDING)
+
+
 def is_fact(sentence: Sentence) -> bool:
     """Return whether a sentence states a fact that is worth a note."""
     bare = _CONTRACTED.sub(" has been", sentence.bare.replace("’", "'").strip().rstrip(" .!;"))

@@ -309,6 +309,17 @@ def in_reach(
     ]
 
 
+def may_turn_from(sentences: Sequence[str], statement: str) -> bool:
+    """Return whether the own sentences of a message have a word of turning, one that points, or a telling word in common with
+    a statement: one that has none of these ends nothing, whatever it is about."""
+    text = " ".join(sentence.replace("’", "'") for sentence in sentences)
+    return (
+        any(_CUES[name].search(text) for name in _TURNING)
+        or _POINTS.search(text) is not None
+        or bool(topic_stems(text) & topic_stems(statement))
+    )
+
+
 def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int, alone: bool) -> int:
     """Return how much a message speaks for it that a standing statement is over, in hundredths of a logit: from 0 on it
     is more likely over than not. A message without a word of turning must say more."""
