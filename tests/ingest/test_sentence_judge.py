@@ -134,7 +134,7 @@ def test_a_judge_is_not_asked_of_what_somebody_says_he_prefers_or_of_where_his_w
 class _Unsure(ScriptedJudge):
     """Finds a sentence as likely meant to last as not."""
 
-    def judge(self, sentences: Sequence[str], message: str) -> list[Judged]:  # noqa: ARG002 (a judge may read it)
+    def judge(self, sentences: Sequence[str], message: str) -> list[Judged]:
         return [Judged(0.5, "notes") for _ in sentences]
 
 
