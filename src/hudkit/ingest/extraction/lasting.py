@@ -432,11 +432,24 @@ _LETS_DO = any_case(
 """What two do now: "let's go through the list"."""
 
 
+_ASKED_FOR = any_case(
+    # a piece of work in as many words: "Seat plan for the gala please, round tables of ten"
+    r"^(?!(?:no|not|only|always|never|keep|use|don|do|please|and|any\w*|nothing|in|when|if|for|on|with|from|im|i|we|you|until)\b)(?:[\w'’-]+ ){1,4}(?:for|of|to|about|on|by) [^,;:.]{2,40},? (?:please|pls|plz)(?=[,.:;!]|$)"
+    # how one of them is to be: "please don't abbreviate the names in this table"
+    r"|^(?=.*\b(?:please|pls|plz)\b).*\b(?:in|for|on) this (?:one|bit|table|list|paragraph|letter|e?-?mail|message|draft|chart|figure|slide|version|section|text|reply|answer|poem|post)\b"
+    # a step of the work: "rename foo to bar everywhere"
+    r"|^(?:(?:and|but|so|then|now|please|pls),? )*(?:rename|rebase|squash|undo|compute|reword) \S"
+)
+"""One piece of work that somebody asks for, whatever words of rules it has."""
+
+
 def _is_of_one_thing(text: str, section: str, bare: str) -> bool:
     """Whether a statement is about one thing at hand, one piece of work, or this moment."""
     if _AS_IF.match(bare) or _LETS_DO.match(bare) or _TO_SEE.search(bare) or _OF_A_THIRD.match(text):
         return True
     if section != "decisions" and _ONE_PIECE.match(text) and not _FOR_ALL.search(text):
+        return True
+    if section != "decisions" and _ASKED_FOR.search(bare) and _EVER_AFTER.search(bare) is None:
         return True
     if section == "preferences" and _ONE_LIKED.match(text):
         return True
