@@ -152,3 +152,16 @@ def test_a_message_without_a_word_of_turning_ends_nothing_whatever_a_judge_says(
     judge = ScriptedJudge(ending={"loud": "fax"})
     assert not heard("Hospitals sound loud.", judge, standing).ended
     assert heard("Hospitals moved, quite loud.", judge, standing).ended
+
+
+def test_a_label_before_a_message_is_none_of_its_words() -> None:
+    seen: list[str] = []
+
+    class Listens(ScriptedJudge):
+        def judge(self, sentences: Sequence[str], message: str) -> list[Judged]:
+            seen.extend((*sentences, message))
+            return super().judge(sentences, message)
+
+    said = heard("HARD RULE: Never push to main.", Listens({"push": "constraints"}))
+    assert [rule.text for rule in said.rules] == ["Never push to main"]
+    assert seen == ["Never push to main.", "Never push to main."]

@@ -61,7 +61,7 @@ from hudkit.ingest.extraction.lasting import (
 )
 from hudkit.ingest.extraction.lexicon import rivals_in, with_rival
 from hudkit.ingest.extraction.preferences import find_preferences
-from hudkit.ingest.extraction.prose import Sentence, line_of, normalized_text, split_sentences
+from hudkit.ingest.extraction.prose import LABEL, Sentence, line_of, normalized_text, split_sentences
 from hudkit.ingest.extraction.reversals import (
     Ending,
     allowed_after_all,
@@ -1098,13 +1098,9 @@ _OWN_REVERSAL = any_case(
 )
 """How an agent says that what was decided is over."""
 
-_LABEL = re.compile(r"^[A-Z][A-Z]+(?:[ _-][A-Z]+){0,3}: (?=\S)")
-"""A word in capitals before a sentence: a label, which says nothing of it."""
-
-
 def _without_label(sentence: Sentence) -> Sentence:
     """A sentence without a label before it, unless that announces rules."""
-    label = _LABEL.match(sentence.text)
+    label = LABEL.match(sentence.text)
     if label is None or announces_rules(label.group()):
         return sentence
     end = label.end()
@@ -1137,7 +1133,7 @@ def _is_plainly_said(section: str, sentence: Sentence) -> bool:
     return section == "notes" and says_where_work_stands(sentence)
 
 
-_I_PREFER = any_case(r"\bi (?:\w+ )?prefer\b")
+_I_PREFER = any_case(r"\bi (?:\w+ )?prefer\b|\bmy (?:\w+ )?preferences? (?:is|are|for)\b")
 
 
 def _bare_line(sentence: Sentence) -> str:

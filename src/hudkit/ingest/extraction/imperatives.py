@@ -28,7 +28,7 @@ import msgspec
 from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.clauses import form_of
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
-from hudkit.ingest.extraction.prose import Sentence, line_of
+from hudkit.ingest.extraction.prose import LABEL, Sentence, line_of
 from hudkit.ingest.extraction.rule_forms import (
     COMPLAINT,
     DEMAND,
@@ -207,8 +207,6 @@ _LIMIT = any_case(
 _ENDS_WITH_PRONOUN = any_case(
     r"\b(?:over|above|below|beyond|past|exceeds?|outside|without|about) (?:it|that|them|this)$"
 )
-_LABEL = re.compile(r"^[A-Z][A-Z]+(?: [A-Z]+){0,3}: (?=\S)")
-"""A label in capitals, which says nothing of the sentence behind it."""
 
 _NO_OBJECT = any_case(
     r"^(?:please )?(?:never|do not|don't|always|must not|must never|only) (?:exceed|change|touch|share|use|disclose|reveal|remove|edit|modify|skip|raise|break|delete|send|store|log|alter|rename|bypass|disable|override|overwrite|expose|publish|merge|deploy|go (?:over|above|below|beyond)|drop below|lower|extend|cross|violate)(?:,? (?:without|unless|until|before|even|ever|again|except|by hand|for any reason)\b.*)?$"
@@ -723,7 +721,7 @@ def _with_referent(text: str, before: Sentence | None) -> str:
         or not (_POINTS_BACK.match(text) or _NO_OBJECT.match(text) or _ENDS_WITH_PRONOUN.search(text))
     ):
         return text
-    whole = f"{_LABEL.sub('', ' '.join(before.text.split())).rstrip(' .!;')}; {text}"
+    whole = f"{LABEL.sub('', ' '.join(before.text.split())).rstrip(' .!;')}; {text}"
     return whole if len(whole) <= MAX_RULE else text
 
 

@@ -141,6 +141,10 @@ class Sentence(msgspec.Struct, frozen=True):
     """The number of the paragraph that it is in: of the lines between two empty ones."""
 
 
+LABEL = re.compile(r"^[A-Z][A-Z]+(?:[ _-][A-Z]+){0,3}: (?=\S)")
+"""Words in capitals before a sentence: a label, which says nothing of it."""
+
+
 def line_of(sentence: Sentence) -> str:
     """Return a sentence in one line, as it is stored with what was read in it."""
     return _in_one_line(sentence.text)

@@ -20,7 +20,7 @@ from hudkit.ingest.extraction.caseless import any_case
 from hudkit.ingest.extraction.hedging import is_question
 from hudkit.ingest.extraction.imperatives import MAX_RULE
 from hudkit.ingest.extraction.lasting import with_referent, without_lead
-from hudkit.ingest.extraction.prose import Sentence, line_of
+from hudkit.ingest.extraction.prose import LABEL, Sentence, line_of
 
 _BELIEF_COUNTS = 0.5
 """How much what the rules say of a statement counts beside the judge: both are logits."""
@@ -77,9 +77,10 @@ class JudgedSentences:
 
     def __init__(self, sentences: Sequence[Sentence], message: str, judge: SentenceJudge) -> None:
         self._sentences = sentences
+        message = LABEL.sub("", message)
         self._message = " ".join(message.split())
         self._judge = judge
-        self.judged: Sequence[Judged] = judge.judge([line_of(sentence) for sentence in sentences], message)
+        self.judged: Sequence[Judged] = judge.judge([LABEL.sub("", line_of(sentence)) for sentence in sentences], message)
 
     def is_believed(self, index: int, belief: int, *, by_rules: bool, doubted: bool) -> bool:
         """Return whether a statement is meant to last; `belief` is what the rules say, in hundredths of a logit.
@@ -104,7 +105,7 @@ class JudgedSentences:
 
         Empty where that is too long for a statement.
         """
-        line = line_of(self._sentences[index])
+        line = LABEL.sub("", line_of(self._sentences[index]))
         text = without_lead(line)
         if index:
             before = self._sentences[index - 1]
