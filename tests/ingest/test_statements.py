@@ -486,6 +486,9 @@ def test_a_case_is_no_rule_without_what_is_to_be_done_in_it() -> None:
         "Write a poem about a king who must never sleep",
         "Let's start with the one about fractions",
         "make the banner taller. no taller. ok good",
+        "Seating list for the wedding please, no more than six to a table.",
+        "Please never shorten the street names in this table.",
+        "rename the crate everywhere, never touch the tests",
         "Talked to the plumber for an hour, all of it about 3 pipes",
     ],
 )

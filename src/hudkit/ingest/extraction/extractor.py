@@ -1098,6 +1098,7 @@ _OWN_REVERSAL = any_case(
 )
 """How an agent says that what was decided is over."""
 
+
 def _without_label(sentence: Sentence) -> Sentence:
     """A sentence without a label before it, unless that announces rules."""
     label = LABEL.match(sentence.text)

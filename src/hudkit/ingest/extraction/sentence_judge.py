@@ -80,7 +80,7 @@ class JudgedSentences:
         message = LABEL.sub("", message)
         self._message = " ".join(message.split())
         self._judge = judge
-        self.judged: Sequence[Judged] = judge.judge([LABEL.sub("", line_of(sentence)) for sentence in sentences], message)
+        self.judged: Sequence[Judged] = judge.judge(list(map(_line, sentences)), message)
 
     def is_believed(self, index: int, belief: int, *, by_rules: bool, doubted: bool) -> bool:
         """Return whether a statement is meant to last; `belief` is what the rules say, in hundredths of a logit.
@@ -105,13 +105,13 @@ class JudgedSentences:
 
         Empty where that is too long for a statement.
         """
-        line = LABEL.sub("", line_of(self._sentences[index]))
+        line = _line(self._sentences[index])
         text = without_lead(line)
         if index:
             before = self._sentences[index - 1]
             text = with_referent(text, before)
             leans = _POINTS_BACK.search(line) or (not was_read and _GOES_ON.search(line))
-            both = f"{without_lead(line_of(before))}. {text}"
+            both = f"{without_lead(_line(before))}. {text}"
             if text == without_lead(line) and leans and self.lasts(index - 1) and len(both) <= MAX_RULE:
                 return both
         return text if len(text) <= MAX_RULE else ""
@@ -144,3 +144,7 @@ class JudgedSentences:
         logits = self._judge.ends(statements, turn)
         best = max(range(len(statements)), key=logits.__getitem__)
         return best if logits[best] >= _OVER else None
+
+
+def _line(sentence: Sentence) -> str:
+    return LABEL.sub("", line_of(sentence))
