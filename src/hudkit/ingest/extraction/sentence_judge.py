@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from hudkit.ingest.extraction.caseless import any_case
-from hudkit.ingest.extraction.hedging import is_question
 from hudkit.ingest.extraction.imperatives import MAX_RULE
 from hudkit.ingest.extraction.lasting import with_referent, without_lead
 from hudkit.ingest.extraction.prose import LABEL, Sentence, line_of
@@ -33,6 +32,7 @@ statement may be over: .95 of what was kept was right by three hands that the mo
 _CERTAIN = 3.0
 """The logit from which on a judge is believed although a gate of the rules says no."""
 _IN_PLACE = 0.0
+"""The logit from which on a sentence is kept that stands in the place of what its message ends."""
 _MIN_WORDS = 2
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _OWN_PLAN = any_case(
@@ -117,15 +117,13 @@ class JudgedSentences:
         return text if len(text) <= MAX_RULE else ""
 
     def in_place(self, own: Sequence[str]) -> str:
-        """Return the sentence of a message's `own` that most likely says what holds now; empty where none is likely."""
+        """Return the sentence of a message's `own`, which ask nothing, that most likely says what holds now; empty where
+        none is likely."""
         lines = {line_of(sentence): index for index, sentence in enumerate(self._sentences)}
         likely = [
             (self.judged[index].logit, line)
             for line in own
-            if (index := lines.get(line)) is not None
-            and not self._sentences[index].asks
-            and not is_question(self._sentences[index])
-            and self._says_something(index)
+            if (index := lines.get(line)) is not None and self._says_something(index)
         ]
         logit, line = max(likely, default=(0.0, ""))
         return without_lead(line) if line and logit >= _IN_PLACE else ""
