@@ -31,6 +31,7 @@ NAMES = (
     "retention",
     "hearing",
     "recorder_fresh",
+    "marks",
     "conformance_kit",
     "beam",
     "wrong_rules",
