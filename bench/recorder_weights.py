@@ -20,13 +20,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from bench import recorder_fresh, shapes
 from hudkit.ingest.extraction import Extracted, KnownStatements, extract
 from hudkit.ingest.extraction.clause_grammar import features
 from hudkit.ingest.extraction.hedging import is_question
 from hudkit.ingest.extraction.lasting import Place, belief_features, is_of_the_moment, own_sentences
 from hudkit.ingest.extraction.prose import line_of, split_sentences
-from hudkit.ingest.extraction.topic_endings import own_lines, read_turn, turn_features
+from hudkit.ingest.extraction.topic_endings import in_reach, own_lines, read_turn, turn_features
 
 _PLACE = Path(__file__).parent / "recorder"
 _MODULE = Path(__file__).parent.parent / "src/hudkit/ingest/extraction/clause_weights.py"
@@ -35,6 +37,11 @@ SETS = ("fresh", "fresh_second", "fresh_fourth", "fresh_fifth", "fresh_sixth", "
 STATEMENT_SETS = (*SETS, "fresh_ninth", "natural")
 """Those that statements and endings are learned from. Sentences are not: with the last two, more of what BEAM's users
 say for the moment was kept ("everything's clear now")."""
+HANDS = tuple(f"hand_{letter}" for letter in "abcdefgh")
+TALKERS = tuple(f"hand_{letter}" for letter in "ijklmnpqrstuvwx")
+"""Hands that wrote talks; the second ones long talks, too, where hardly anything ends. Endings are learned from them;
+statements are not, as more of what BEAM's users say for the moment was kept."""
+TALK_SETS = (*STATEMENT_SETS, *HANDS, *TALKERS)
 
 _COUNTS = {"development": 0.9, "chatter": 0.5}
 """How much a sentence of a set counts, or a pair with ordinary talk; 1 where nothing stands here."""
@@ -198,10 +205,10 @@ def topic_rows() -> Iterator[Row]:
     """
     chance = random.Random(5)
     chatter = ordinary_talk()
-    everything = {place: list(talks(place)) for place in (*STATEMENT_SETS, "wordings")}
+    everything = {place: list(talks(place)) for place in (*TALK_SETS, "wordings")}
     others = [messages[0][1] for each in everything.values() for _, messages, *_ in each if messages[0][0] == "user"]
     for place, each in everything.items():
-        for _, messages, must, must_not in each:
+        for name, messages, must, must_not in each:
             standing = before = KnownStatements()
             last = max((at for at, (role, _) in enumerate(messages) if role == "user"), default=-1)
             for at, (role, text) in enumerate(messages):
@@ -213,11 +220,44 @@ def topic_rows() -> Iterator[Row]:
                     ends = any(words in statement for words in must_not) and not any(
                         words in statement for words in must
                     )
-                    if not ends or at == last:
-                        yield Row(place, names, int(ends))
+                    if not ends or at == last or name.startswith("long"):
+                        yield Row(place, names, int(ends and at == last))
             for text in (*chance.sample(chatter, _CHATTER), *chance.sample(others, _CHATTER)):
                 for _, names in _turns(text, before, extract(text, before)[0]):
                     yield Row("chatter", names, 0)
+
+
+def session_rows() -> Iterator[Row]:
+    """Yield each pair of a message of a development session and a statement in its reach that holds to the end of it.
+
+    In the talks most messages end something; in sessions of a day hardly any does.
+    """
+    for blocks in shapes.shapes("development").values():
+        lasting = [gold.words for block in blocks for gold in block.gold if gold.sure and gold.kind in _LASTING]
+        over = {word for block in blocks for gold in block.gold if gold.kind in _OVER for word in gold.words}
+        holding = [words for words in lasting if over.isdisjoint(words)]
+        pairs: list[tuple[str, tuple[str, ...]]] = []
+        ended: set[str] = set()
+        standing = KnownStatements()
+        for block in blocks:
+            if block.head not in ("user", "agent"):
+                continue
+            before = standing
+            said, standing = extract(block.text, before, by_agent=block.head != "user")
+            ended |= {each.text.casefold() for each in said.ended if not each.doubt}
+            ended |= {text.casefold() for decision in said.decisions for text in decision.replaces}
+            ended |= {text.casefold() for text in said.withdrawn}
+            if block.head == "user":
+                lines = own_lines(own_sentences(split_sentences(block.text)))
+                reach = in_reach(lines, before.statements(), before.latest, before.age)
+                near = {statement.text.casefold() for statement in reach}
+                pairs += [pair for pair in _turns(block.text, before, said) if pair[0] in near]
+        for text, names in pairs:
+            if text not in ended and any(all(word in text for word in words) for words in holding):
+                yield Row("sessions", names, 0)
+
+
+_LASTING, _OVER = ("constraint", "decision", "preference"), ("lifted", "replaced")
 
 
 def _turns(text: str, before: KnownStatements, said: Extracted) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -237,7 +277,7 @@ def _turns(text: str, before: KnownStatements, said: Extracted) -> Iterator[tupl
         offer = before.offer.text
         turn = read_turn(lines, stated, ended=False, asks=any(map(is_question, sentences)), offer=offer)
         latest = (statement.section, statement.text) in before.latest
-        names = turn_features(turn, statement, latest=latest, age=before.age, alone=len(standing) == 1)
+        names = turn_features(turn, statement, latest=latest, age=before.age)
         yield statement.text.casefold(), tuple(dict.fromkeys(names))
 
 
@@ -246,21 +286,22 @@ def learn(
 ) -> dict[str, float]:
     """Return the weight of each thing that enough sentences have, and under the empty name the start."""
     counts = Counter(name for row in cases for name in row.names)
-    weights = dict.fromkeys(("", *(name for name, count in counts.items() if count >= least)), 0.0)
-    known = [(tuple(name for name in row.names if name in weights), row) for row in cases]
-    steps = dict.fromkeys(weights, 1e-6)
+    names = ["", *(name for name, count in counts.items() if count >= least)]
+    columns = {name: column for column, name in enumerate(names)}
+    pairs = [(at, columns[name]) for at, row in enumerate(cases) for name in ("", *row.names) if name in columns]
+    row, column = np.array(pairs).T
+    labels = np.array([float(each.label) for each in cases])
+    shares = np.array([_COUNTS.get(each.place, 1.0) for each in cases])
+    ridges = np.full(len(names), ridge)
+    ridges[0] = 0
+    weights, steps = np.zeros(len(names)), np.full(len(names), 1e-6)
     for _ in range(rounds):
-        slope = {name: ridge * weight if name else 0.0 for name, weight in weights.items()}
-        for names, row in known:
-            error = _likely(weights, names) - row.label
-            share = _COUNTS.get(row.place, 1.0) * error
-            slope[""] += share
-            for name in names:
-                slope[name] += share
-        for name, value in slope.items():
-            steps[name] += value * value
-            weights[name] -= 0.5 * value / math.sqrt(steps[name])
-    return weights
+        logits = np.bincount(row, weights[column], len(cases))
+        errors = shares * (1 / (1 + np.exp(-np.clip(logits, -30, 30))) - labels)
+        slope = ridges * weights + np.bincount(column, errors[row], len(names))
+        steps += slope**2
+        weights -= 0.5 * slope / np.sqrt(steps)
+    return dict(zip(names, weights.tolist(), strict=True))
 
 
 def _likely(weights: dict[str, float], names: Sequence[str]) -> float:
@@ -316,7 +357,7 @@ def _write(weights: dict[str, float], start: str, name_of_table: str) -> None:
 
 
 if __name__ == "__main__":
-    everything, heard, turns = list(rows()), list(belief_rows()), list(topic_rows())
+    everything, heard, turns = list(rows()), list(belief_rows()), [*topic_rows(), *session_rows()]
     if "--write" in sys.argv:
         _write(learn(everything), "_START", "_TABLE")
         _write(learn(heard, _BELIEF_LEAST, _RIDGE, _BELIEF_ROUNDS), "_BELIEF_START", "_BELIEF_TABLE")
@@ -324,4 +365,4 @@ if __name__ == "__main__":
     else:
         print(*(_report(everything, place) for place in (*SETS, "wordings")), sep="\n")
         print(*(_belief_report(heard, place) for place in (*STATEMENT_SETS, "wordings")), sep="\n")
-        print(*(_topic_report(turns, place) for place in (*STATEMENT_SETS, "wordings")), sep="\n")
+        print(*(_topic_report(turns, place) for place in (*TALK_SETS, "wordings", "sessions")), sep="\n")

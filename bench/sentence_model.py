@@ -1,11 +1,14 @@
 """Teaches the model of the extra `hearing` what a sentence is said for, and what a message ends.
 
-`python -m bench.sentence_model --write` reads of `bench/recorder` what `bench.recorder_weights` reads, and the sets
-`hand_a` to `hand_h`. The third, eighth, tenth and eleventh fresh set, the held-out sessions and BEAM are not read. It
-learns low-rank additions to the matrices of the published model (Hu et al., "LoRA: Low-Rank Adaptation of Large
-Language Models", 2021) and a row for each thing that is asked, and puts them into
-`src/hudkit/ingest/sentence_model/additions.npz`. `--without SET,SET` learns without some sets and prints how well it
-judges them. Half an hour on two processors, with `torch` beside the extra `hearing`.
+`python -m bench.sentence_model sentences --write` reads of `bench/recorder` what `bench.recorder_weights` reads,
+and the sets `hand_a` to `hand_h`. `endings --write` reads the talks of `hand_i` to `hand_x`, too, and what holds in
+the development sessions; without every second session and some sets, by which thresholds are chosen (`VALIDATION`).
+The third, eighth, tenth, eleventh and twelfth fresh set, the held-out sessions and BEAM are not read.
+
+Each learns low-rank additions to the matrices of the published model (Hu et al., "LoRA: Low-Rank Adaptation of
+Large Language Models", 2021) and a row for each thing that is asked, and puts them into
+`src/hudkit/ingest/sentence_model` as `additions.npz` or `endings.npz`. `--without SET,SET` learns without some sets
+and prints how well it judges them. Half an hour each on two processors, with `torch` beside the extra `hearing`.
 """
 
 from __future__ import annotations
@@ -25,18 +28,19 @@ from torch import Tensor, nn
 from bench import recorder_fresh, recorder_weights, shapes
 from hudkit.ingest.extraction.prose import split_sentences
 from hudkit.ingest.sentence_model import PACKAGE
-from hudkit.ingest.sentence_model.encoder import ADDITIONS, KINDS, MATRICES, SentenceReader, constants_of
+from hudkit.ingest.sentence_model.encoder import ADDITIONS, ENDINGS, KINDS, MATRICES, SentenceReader, constants_of
 
 _PLACE = Path(__file__).parent / "recorder"
-HANDS = tuple(f"hand_{letter}" for letter in "abcdefgh")
-SETS = (*recorder_weights.STATEMENT_SETS, *HANDS)
-"""The sets that may be learned from."""
+SETS = (*recorder_weights.STATEMENT_SETS, *recorder_weights.HANDS)
+"""The sets that sentences may be learned from, with what ends in their talks."""
+VALIDATION = ("fresh_seventh", "fresh_ninth", "hand_c", "hand_g", "hand_n")
+"""The sets by which thresholds of endings are chosen; they are not learned from."""
 
 _COUNTS = {"development": 0.9, "talk": 0.6}
 _RANK, _RATE, _BATCH, _DROPPED, _SMOOTHED = 16, 1.5e-3, 32, 0.05, 0.02
 _KIND_COUNTS = 0.3
 _WARM_UP, _POOL = 60, 20
-_AGENT, _MESSAGE = 120, 260
+_AGENT, _MESSAGE = 200, 260
 """Characters of the agent's message before, and of the message that may end something."""
 
 
@@ -96,21 +100,25 @@ def _of_session(block: shapes.Block) -> Iterator[Case]:
             yield Case("development", sentence.text, block.text, int(bool(kinds)), tuple(sorted(kinds)))
 
 
-def talk_cases() -> Iterator[Case]:
-    """Yield each statement of a talk with each message behind it, and with messages of others, which end nothing."""
+def talk_cases(sets: Sequence[str]) -> Iterator[Case]:
+    """Yield each statement of a talk with each message behind it, and with messages of others, which end nothing.
+
+    In a long talk only the last message ends something; of what stands before a message, some is asked.
+    """
     chance = random.Random(5)
     chatter, first = recorder_weights.ordinary_talk(), list[tuple[str, str]]()
-    for place in (*SETS, "wordings"):
-        for _, messages, must, must_not in recorder_weights.talks(place):
+    for place in (*sets, "wordings"):
+        for name, messages, must, must_not in recorder_weights.talks(place):
+            is_long = name.startswith("long")
             last = max((at for at, (role, _) in enumerate(messages) if role == "user"), default=-1)
             standing: list[tuple[str, bool]] = []
             for at, (role, text) in enumerate(messages):
-                told = _flat(text)
                 if role == "user":
                     agent = messages[at - 1][1] if at and messages[at - 1][0] != "user" else ""
-                    for statement, is_over in standing:
-                        if statement.casefold() not in told.casefold() and (at == last or not is_over):
-                            yield Case(place, statement, turn(agent, text), int(is_over), ends=True)
+                    asked = standing if not is_long or at == last else _newest_and_another(standing, chance)
+                    for statement, is_over in asked:
+                        if at == last or is_long or not is_over:
+                            yield from _pair(place, statement, agent, text, at == last and is_over)
                 for sentence in split_sentences(text):
                     folded = sentence.text.casefold()
                     holds = any(words in folded for words in must)
@@ -120,6 +128,42 @@ def talk_cases() -> Iterator[Case]:
     for place, statement in first:
         yield Case(place, statement, turn("", chance.choice(chatter)), 0, ends=True)
         yield Case(place, statement, turn("", chance.choice(first)[1]), 0, ends=True)
+
+
+def session_cases() -> Iterator[Case]:
+    """Yield statements of every second development session with messages behind them; hardly anything ends there."""
+    chance = random.Random(6)
+    for _, blocks in sorted(shapes.shapes("development").items())[::2]:
+        standing: list[str] = []
+        agent = ""
+        for block in blocks:
+            if block.head == "user":
+                ends = [gold for gold in block.gold if gold.kind in ("lifted", "replaced")]
+                over = [each for each in standing if any(_has(each, gold.words) for gold in ends)]
+                surely = {each for each in over if any(gold.sure and _has(each, gold.words) for gold in ends)}
+                for statement in {*surely, *_newest_and_another(standing, chance)} - ({*over} - surely):
+                    yield from _pair("development", statement, agent, block.text, statement in surely)
+                standing = [each for each in standing if each not in over]
+            if block.head in ("user", "agent"):
+                golds = [gold for gold in block.gold if gold.sure and gold.kind in ("constraint", "decision")]
+                for sentence in split_sentences(block.text):
+                    if any(_has(sentence.text, gold.words) for gold in golds):
+                        standing.append(_flat(sentence.text))
+            agent = block.text if block.head == "agent" else ""
+
+
+def _pair(place: str, statement: str, agent: str, text: str, is_over: bool) -> Iterator[Case]:
+    """A statement with a message behind it, if that does not say it again."""
+    if statement.casefold() not in _flat(text).casefold():
+        yield Case(place, statement, turn(agent, text), int(is_over), ends=True)
+
+
+def _newest_and_another(standing: Sequence[Any], chance: random.Random) -> Sequence[Any]:
+    return [*standing[-1:], *(chance.sample(standing[:-1], 1) if len(standing) > 1 else ())]
+
+
+def _has(text: str, words: Sequence[str]) -> bool:
+    return all(word in text.casefold() for word in words)
 
 
 def turn(agent: str, text: str) -> str:
@@ -154,7 +198,8 @@ class _Learner(nn.Module):
         super().__init__()
         constants = constants_of(path)
         self.reader = SentenceReader()
-        self.words, self.places, self.parts = map(torch.tensor, constants.tables)
+        rows, scales = constants.words
+        self.words, self.places, self.parts = map(torch.tensor, (rows * scales, constants.places, constants.parts))
         self.norm = tuple(map(torch.tensor, constants.norm))
         self.layers = nn.ModuleList()
         self.norms: list[tuple[Any, Any]] = []
@@ -267,6 +312,8 @@ def report(learner: _Learner, cases: Sequence[Case]) -> None:
     """Print how many are right at which recall."""
     for ends, name in ((False, "meant to last"), (True, "over")):
         asked = [case for case in cases if case.ends == ends]
+        if not asked:
+            continue
         with torch.no_grad():
             answers = [learner([_read(learner.reader, case)])[0, -1 if ends else 0].item() for case in asked]
         ranked = sorted(zip(answers, asked, strict=True), key=lambda pair: -pair[0])
@@ -282,9 +329,10 @@ def report(learner: _Learner, cases: Sequence[Case]) -> None:
 def main() -> None:
     """Learn, and print or write what was learned."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["sentences", "endings"])
     parser.add_argument("--write", action="store_true", help="put what is learned into the package")
-    parser.add_argument("--out", type=Path, default=ADDITIONS, help="or elsewhere")
-    parser.add_argument("--without", default="", metavar="SET,SET", help="learn without these, and judge them")
+    parser.add_argument("--out", type=Path, help="or elsewhere")
+    parser.add_argument("--without", metavar="SET,SET", help="learn without these, and judge them")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     torch.manual_seed(1)
@@ -292,13 +340,16 @@ def main() -> None:
     package = importlib.util.find_spec(PACKAGE)
     assert package is not None and package.origin is not None, "the extra `hearing` is not installed"
     learner = _Learner(Path(package.origin).parent / "model.onnx")
-    cases = [*sentence_cases(), *talk_cases()]
-    without = set(options.without.split(","))
+    if options.what == "sentences":
+        cases, place, without = [*sentence_cases(), *talk_cases(SETS)], ADDITIONS, set[str]()
+    else:
+        sets = (*SETS, *recorder_weights.TALKERS)
+        cases, place, without = [*talk_cases(sets), *session_cases()], ENDINGS, {*VALIDATION}
+    without |= set(options.without.split(",") if options.without else ())
     learn(learner, [case for case in cases if case.place not in without], options.rounds)
-    if options.without:
-        report(learner, [case for case in cases if case.place in without])
+    report(learner, [case for case in cases if case.place in without])
     if options.write:
-        np.savez_compressed(options.out, **learner.additions())
+        np.savez_compressed(options.out or place, **learner.additions())
 
 
 if __name__ == "__main__":

@@ -120,7 +120,46 @@ def test_what_a_message_ends_is_told_from_what_it_does_not(model: SentenceModel)
     assert berlin > prices
 
 
+@pytest.mark.parametrize(
+    ("first", "asked", "then"),
+    [
+        (
+            "We pay the referees in cash at the match.",
+            "The association takes transfers only since May. Shall I collect their IBANs and pay them that way?",
+            "yes do",
+        ),
+        (
+            "Our sponsor is Tannhof, so read their text after the intro.",
+            "Done.",
+            "Tannhof went bankrupt last night. Straight into the talk, then.",
+        ),
+        ("Sign my mails with Mrs Falk.", "Done.", "I got married :) It's Okafor in all mails"),
+    ],
+)
+def test_a_statement_may_be_over_by_what_a_message_means(
+    first: str, asked: str, then: str, model: SentenceModel
+) -> None:
+    standing = extract(first, KnownStatements(), judge=model)[1]
+    assert standing.statements()
+    standing = extract(asked, standing, by_agent=True)[1]
+    assert extract(then, standing, judge=model)[0].ended
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("Invoices go out on the 25th.", "the one for Brandt is wrong, its date is missing"),
+        ("We decided on SQLite for the cache.", "good. Error messages begin with a capital letter."),
+        ("Never touch the header.", "nice, that's done. now the footer, in the same grey"),
+    ],
+)
+def test_work_and_further_rules_end_nothing(first: str, then: str, model: SentenceModel) -> None:
+    standing = extract(first, KnownStatements(), judge=model)[1]
+    assert standing.statements()
+    assert not extract(then, standing, judge=model)[0].ended
+
+
 def test_the_published_model_has_six_layers_of_six_matrices(file: Path) -> None:
     constants = constants_of(file)
     assert [len(layer.matrices) for layer in constants.layers] == [6] * 6
-    assert constants.tables[0].shape == (30_522, 384)
+    assert constants.words[0].shape == (30_522, 384)

@@ -164,6 +164,21 @@ def test_what_a_later_message_turns_from_may_be_over(first: str, then: str) -> N
         ("No new endpoints in v1.", "Add the endpoint for returns to v2."),
         ("Only answer in English.", "Translate the mail into French, then we're done."),
         ("I prefer quarterly figures.", "The figures for Q2 look wrong, check them again"),
+        (
+            "Module code only under app/code.",
+            "Thanks. The customer chooses a day, because nobody knows when the van comes.",
+        ),
+        (
+            "Then we stay with plain PHP.",
+            "I forgot one thing: whatever you do on the server, do it after six in the evening, when nobody is there.",
+        ),
+        (
+            "let's make it thirty days",
+            "Two things I can't stand: comments that repeat the code, and dead code. Don't leave either behind.",
+        ),
+        ("Public API stays untouched.", "timeouts must stay under 30s. don't know why it's 60 now"),
+        ("It's RabbitMQ after all.", "Sounds good. If a message can't be parsed, never drop it silently; park it."),
+        ("Don't touch the lexer.", "We've used 120 of the 500 dollars so far, then we're done for today."),
     ],
 )
 def test_work_on_the_same_thing_ends_nothing(first: str, then: str) -> None:

@@ -154,6 +154,37 @@ def test_a_message_without_a_word_of_turning_ends_nothing_whatever_a_judge_says(
     assert heard("Hospitals moved, quite loud.", judge, standing).ended
 
 
+def test_an_answer_may_end_what_the_question_before_it_was_about() -> None:
+    standing = KnownStatements(rules=("Invoices go out on the 25th", *(f"Rule {number}" for number in range(4))))
+    judge = ScriptedJudge(ending={"dated the 1st": "25th"})
+    question = "Several customers ask for invoices dated the 1st. Would you like that?"
+    asked = extract(question, standing, by_agent=True)[1]
+    assert [each.text for each in heard("I would", judge, asked).ended] == ["Invoices go out on the 25th"]
+    told = extract("Several customers ask for invoices dated the 1st.", standing, by_agent=True)[1]
+    assert not heard("I would", judge, told).ended
+
+
+def test_where_little_stands_a_judge_is_asked_of_all_of_it() -> None:
+    rules = ("The working title is Salt Roads", "Letters go by post")
+    judge = ScriptedJudge(ending={"bad night": "Salt Roads"})
+    message = "oh no, after a bad night: The Brine Ledger it is"
+    assert heard(message, judge, KnownStatements(rules=rules)).ended
+    many = KnownStatements(rules=(*rules, "Maps are drawn by hand", "Chapters have no titles"))
+    assert not heard(message, judge, many).ended
+
+
+def test_what_the_rules_take_for_over_is_not_where_a_judge_is_sure_that_it_holds() -> None:
+    standing = extract("use pnpm for everything", KnownStatements())[1]
+    message = "we went back to npm after the pnpm mess"
+    assert heard(message, None, standing).ended
+
+    class Holds(ScriptedJudge):
+        def ends(self, statements: Sequence[str], message: str) -> list[float]:
+            return [-8.0 for _ in statements]
+
+    assert not heard(message, Holds(), standing).ended
+
+
 def test_a_label_before_a_message_is_none_of_its_words() -> None:
     seen: list[str] = []
 

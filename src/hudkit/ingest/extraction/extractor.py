@@ -13,7 +13,7 @@ tabs. Let's go with Redis." takes that rule back, states `Always use tabs`, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -77,14 +77,17 @@ from hudkit.ingest.extraction.rule_forms import is_same_rule, says_again, withou
 from hudkit.ingest.extraction.sentence_judge import JudgedSentences, SentenceJudge
 from hudkit.ingest.extraction.stated_facts import find_facts, says_where_work_stands
 from hudkit.ingest.extraction.topic_endings import (
+    LIKELY_OVER,
+    NEVER_OVER,
+    how_over,
     in_reach,
     may_turn_from,
-    most_over,
     of_own_topic,
     of_what_was_spoken,
     own_lines,
     pointed_at,
     read_turn,
+    topic_stems,
     turned_at_once,
 )
 from hudkit.ingest.extraction.values import find_values, names_by_number, sets_value, with_value
@@ -109,7 +112,7 @@ _MOMENTARY = -300
 _WEIGHED = frozenset(["decision", FORM_BY_GRAMMAR])
 """The forms of decisions that are weighed: an answer, and what takes the place of another one, is meant."""
 
-_SURELY = -60
+_SURELY = -110
 """Hundredths of a logit from which on a statement that ends by its topic is not only doubted: something takes its place."""
 
 _MAX_TURNING = 500
@@ -121,7 +124,10 @@ _MAX_AT_ONCE = 200
 _MAX_SPOKEN_OF = 300
 """Characters at the end of an agent's message that tell what the answer to it is about."""
 
-_MAX_JUDGED, _MAX_ASKED = 20, 8
+_FEW = 3
+"""Statements of which a judge is asked each whatever a message is about."""
+
+_MAX_JUDGED, _MAX_ASKED = 20, 4
 """Sentences of a message of which a judge is asked, and statements that it may end: each takes some milliseconds."""
 
 _JUST_BEFORE = 3
@@ -272,7 +278,6 @@ def _of_user(
         if index not in step.used and not step.has_ended(sentence) and not step.is_rule(sentence):
             step.doubt(sentence, step.others)
     step.hear_topics()
-    step.hear_over()
     step.hear_in_place()
     return step.result(Offer())
 
@@ -816,12 +821,25 @@ class _Extraction:
             self._end(nearest, turns[0], doubt=True)
 
     def hear_topics(self) -> None:
-        """Mark what a message may end by its topic and its words of turning, where nothing named it."""
+        """Mark what a message may end by its topic and its words of turning, and by a judge, where nothing named it."""
         if self._turn_at_once():
             return
         own = own_lines(self.sentences)
+        weights = self._weights_over(own)
+        if self._judged is not None:
+            statement = self._judged_over(weights)
+        else:
+            statement = max(weights, key=weights.__getitem__, default=None)
+            statement = statement if statement is not None and weights[statement] >= LIKELY_OVER else None
+        if statement is not None:
+            sentence = next((each for each in self.sentences if line_of(each) in own), self.sentences[0])
+            self._end(statement, sentence, doubt=True)
+            self._is_surely_over = weights.get(statement, NEVER_OVER) >= _SURELY
+
+    def _weights_over(self, own: Sequence[str]) -> dict[Statement, int]:
+        """How much a message's own sentences speak for it that each of the statements in their reach is over."""
         if not own or sum(map(len, own)) > _MAX_TURNING:
-            return
+            return {}
         ended = {(ended.section, ended.text) for ended in self._ended} | {
             ("constraints", text) for text in self._withdrawn
         }
@@ -835,11 +853,10 @@ class _Extraction:
             if statement.text.casefold() not in message or len(statement.text.split()) < _MIN_SAID_AGAIN - 1
         ]
         if any(is_of_another(line, statement.text) for statement in standing for line in own):
-            return  # the same of another thing: nothing ends
-        alone = len(standing) == 1
+            return {}  # the same of another thing: nothing ends
         standing = in_reach(own, standing, self.standing.latest, self.standing.age)
         if not standing:
-            return
+            return {}
         stated = [
             *(rule.text for rule in self._rules),
             *(heard.text for heard in (*self._preferences, *self._facts)),
@@ -852,35 +869,35 @@ class _Extraction:
             asks=any(is_question(sentence) for sentence in self.sentences),
             offer=self.standing.offer.text,
         )
-        statement, weight = most_over(turn, standing, self.standing.latest, self.standing.age, alone=alone)
-        if statement is not None:
-            sentence = next((each for each in self.sentences if line_of(each) in own), self.sentences[0])
-            self._end(statement, sentence, doubt=True)
-            self._is_surely_over = weight >= _SURELY
+        latest, age = self.standing.latest, self.standing.age
+        return {each: how_over(turn, each, latest=(each.section, each.text) in latest, age=age) for each in standing}
 
-    def hear_over(self) -> None:
-        """Mark what a judge says that the message ends of what was stated last, where nothing else is over by it."""
-        if (
-            self._judged is None
-            or not self.sentences
-            or self._ended
-            or self._withdrawn
-            or any(each.replaces for each in self._decisions)
-        ):
-            return
-        lines = list(map(line_of, self.sentences))
-        message = " ".join(lines)
+    def _judged_over(self, weights: Mapping[Statement, int]) -> Statement | None:
+        """What a judge says that a message ends, where nothing else is over by it."""
+        is_over = self._ended or self._withdrawn or any(each.replaces for each in self._decisions)
+        if self._judged is None or not self.sentences or is_over:
+            return None
+        message = " ".join(map(line_of, self.sentences)).casefold()
         latest = self.standing.latest if self.standing.age <= _RECENT_MESSAGES else ()
-        standing = [
-            each
-            for each in self._standing_now()
-            if each.text.casefold() not in message.casefold()
-            and (each.section, each.text) in latest
-            and may_turn_from(lines, each.text)
-        ][-_MAX_ASKED:]
-        place = self._judged.over([each.text for each in standing], self.standing.spoken_of)
-        if place is not None:
-            self._end(standing[place], self.sentences[0], doubt=True)
+        asked = [each for each in self._may_be_over(weights, latest) if each.text.casefold() not in message]
+        asked.sort(key=lambda each: ((each.section, each.text) in latest, weights.get(each, NEVER_OVER)))
+        return self._judged.over(
+            {each: weights.get(each, NEVER_OVER) for each in asked[-_MAX_ASKED:]}, self.standing.spoken_of
+        )
+
+    def _may_be_over(
+        self, weights: Mapping[Statement, int], latest: Sequence[tuple[str, str]]
+    ) -> Iterator[Statement]:
+        """What a message may end: what was stated last, what is in its reach, all where little stands; behind a question
+        of the agent's also what that is about."""
+        lines, standing = list(map(line_of, self.sentences)), self._standing_now()
+        asked = self.standing.spoken_of if self.standing.spoken_of.endswith("?") else ""
+        for each in standing:
+            is_near = len(standing) <= _FEW or (each.section, each.text) in latest or each in weights
+            if (is_near and (asked or may_turn_from(lines, each.text))) or (
+                topic_stems(asked) & topic_stems(each.text)
+            ):
+                yield each
 
     def _turn_at_once(self) -> bool:
         """Mark what was stated just before, where a short message turns from it."""

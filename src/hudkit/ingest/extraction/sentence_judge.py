@@ -13,10 +13,11 @@ adds `My pupils are in year 4`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from hudkit.ingest.extraction.caseless import any_case
+from hudkit.ingest.extraction.conflicts import Statement
 from hudkit.ingest.extraction.imperatives import MAX_RULE
 from hudkit.ingest.extraction.lasting import with_referent, without_lead
 from hudkit.ingest.extraction.prose import LABEL, Sentence, line_of
@@ -25,9 +26,12 @@ _BELIEF_COUNTS = 0.5
 """How much what the rules say of a statement counts beside the judge: both are logits."""
 _DOUBTED = 0.0
 """The logit below which a statement that the rules believe is not."""
-_BELIEVED, _SURE, _OVER = 1.0, 1.5, 1.0
-"""The logits from which on a statement of the rules is believed, a sentence is kept that they read nothing in, and a
-statement may be over: .95 of what was kept was right by three hands that the model had not seen."""
+_BELIEVED, _SURE = 1.0, 1.5
+"""The logits from which on a statement of the rules is believed, and a sentence is kept that they read nothing in: .95 of
+what was kept was right by three hands that the model had not seen."""
+_WEIGHT_COUNTS, _LEAST_WEIGHT, _OVER = 0.5, -300, -4.0
+"""How much what the rules say of an ending counts beside the judge, the least that it can be, and the sum from which on a
+statement may be over: chosen by five sets of talks and forty sessions that the model had not seen."""
 
 _CERTAIN = 3.0
 """The logit from which on a judge is believed although a gate of the rules says no."""
@@ -133,15 +137,20 @@ class JudgedSentences:
         bare = self._sentences[index].bare
         return not (bare.rstrip().endswith(":") or _OWN_PLAN.match(bare) or len(_WORD.findall(bare)) < _MIN_WORDS)
 
-    def over(self, statements: Sequence[str], spoken_of: str) -> int | None:
-        """Return the place of the one of some statements that the message may end; `spoken_of`: what the agent said."""
-        if not statements:
+    def over(self, weights: Mapping[Statement, int], spoken_of: str) -> Statement | None:
+        """Return the one of some statements that the message may end; `weights` are what the rules say of each, in
+        hundredths of a logit, `spoken_of` what the agent said before it."""
+        if not weights:
             return None
         before = spoken_of[-_MAX_BEFORE:]
         turn = (f"{before} / " if before else "") + self._message[:_MAX_TURN]
-        logits = self._judge.ends(statements, turn)
-        best = max(range(len(statements)), key=logits.__getitem__)
-        return best if logits[best] >= _OVER else None
+        logits = self._judge.ends([each.text for each in weights], turn)
+        likely = {
+            statement: logit + _WEIGHT_COUNTS * max(weight, _LEAST_WEIGHT) / 100
+            for (statement, weight), logit in zip(weights.items(), logits, strict=True)
+        }
+        best = max(likely, key=likely.__getitem__)
+        return best if likely[best] >= _OVER else None
 
 
 def _line(sentence: Sentence) -> str:

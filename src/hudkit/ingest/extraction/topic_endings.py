@@ -35,7 +35,7 @@ _CUES: dict[str, re.Pattern[str]] = {
         "moved": "shift(?:ed|ing)|pushed|brought forward|upgrad\\w*|downgrad\\w*|promot\\w*|handed over|hands over|back to|went back|going back|opted|chosen|chose|picked|swap\\w*|convert\\w*|increas\\w*|reduc\\w*|doubl\\w*|halv\\w*|chips? in|go up|gone up|up to|down to|opened|renamed?|moved?|migrated?|replaced?|replaces|switch\\w*|extend\\w*|postpone\\w*|shift\\w*|chang\\w+|updated?|update|raised|lowered|overruled|decided|agreed|voted|took over|taken over",
         "dropped": "drop(?:ped|ping)?|scrap\\w*|scratch|forget|ditch\\w*|kill|dump|undo|revert\\w*|abandon\\w*|lift|waive|strike|shelve|stop|remove|bin|axe|ignore|disregard|cut|take (?:\\w+ )?(?:\\w+ )?(?:back|out)|took (?:it|that) back|get rid of|got rid of|enough of",
         "allowed": "spare me|on your own|yourself|yourselves|just (?:do|send|buy|go|take|pick|decide)|don't bother|without asking|relax\\w*|loosen\\w*|lighten\\w*|can (?:again|eat|use|go|come|have|be)|may|allowed|fine|ok|okay|free|welcome|permitted|exempt|no need|needn't|need not|don't (?:have|need) to|feel free|go ahead|whatever (?=\\w)|by all means|as (?:many|much|long|often) as|no problem|trust you|up to you|carry on|out with",
-        "turned": "good news|bad news|come to think|thinking about it|thought about it|looked into|having (?:seen|read|tried)|after (?:seeing|reading|trying|a (?:\\w+ )?(?:discussion|talk|chat|week))|that's (?:nicer|better|smarter|easier)|even better|better idea|good point|fair point|do it (?:like )?that|that way|actually|changed (?:my|our|his|her|their) minds?|change of (?:plan|mind|heart)|second thoughts?|on reflection|slept on|correction|wait|hang on|hold on|wrong|mistake|too strict|hasty|reconsider\\w*|after all|turns? out|turned out|convinced|had a vote|was meant|misread|my bad|sorry|oh no|oops|damn|sigh|nope|nah|forget it|never mind|silly",
+        "turned": "good news|bad news|come to think|thinking about it|thought about it|looked into|having (?:seen|read|tried)|after (?:seeing|reading|trying|a (?:\\w+ )?(?:discussion|talk|chat|week))|that's (?:nicer|better|smarter|easier)|even better|better idea|good point|fair point|do it (?:like )?that|that way|actually|changed (?:my|our|his|her|their) minds?|change of (?:plan|mind|heart)|second thoughts?|on reflection|slept on|correction|wait|hang on|hold on|(?<!look )(?<!looks )wrong|mistake|too strict|hasty|reconsider\\w*|after all|turns? out|turned out|convinced|had a vote|was meant|misread|my bad|sorry|oh no|oops|damn|sigh|nope|nah|forget it|never mind|silly",
         "no longer": "no longer|any ?more|any longer|not needed|used to|no point|doesn't (?:apply|hold|count|matter|work)|don't (?:apply|hold|count|matter|work)|won't (?:work|happen|be)|can't|cannot|isn't|aren't",
         "instead": "instead|rather|better|prefer|make (?:it|that)|it is|it's|let's|use|go with|going with|take|put|switch to|back to",
         "now": "now|new|from (?:now|today|here)|as of|since|these days|today|starting",
@@ -119,7 +119,8 @@ def read_turn(
     weight = max((read_sentence(sentence).weight for sentence in sentences), default=-999)
     lasting = "never" if weight < -250 else "hardly" if weight < -100 else "perhaps" if weight < 50 else "surely"
     parts = tuple(
-        (line, frozenset(name for name, pattern in _CUES.items() if pattern.search(line))) for line in lines
+        (line, frozenset(name for name, pattern in _CUES.items() if pattern.search(_MANNERS["closes"].sub("", line))))
+        for line in lines
     )
     cues = frozenset().union(*(names for _, names in parts))
     agrees = offer if lines and _AGREES.match(lines[0]) else ""
@@ -173,6 +174,9 @@ _MANNERS: dict[str, re.Pattern[str]] = {
         "for myself": r"i'll|i will|i'm going|let me|i've (?:got|had|seen|found|read|sent|made)|i (?:called|told|wrote|sent|found|read|closed|cooked|had|lost|forgot)",
         "asks for work": r"please|can you|could you|send|make|fix|check|write|find|look|add|show|update|give|put|take|cut|start|redo|convert|translate|brighten|order|book",
         "by whom": r"(?:they|he|she|the \w+|legal|marketing|management|ops|accounting|finance|hr|my (?:boss|editor|wife|husband|doctor|lawyer|landlord|supervisor|professor)|[A-Z]\w+) (?:want|wants|wanted|need|needs|insist|insists|asked|said|says|decided|voted|overruled|allowed|corrected|raised|lowered|changed|complained|hates?|prefers?|refuses?|told|confirmed|approved|signed|agreed)",
+        "how much": r"spent|used (?!to\b)|so far|up to now|by now|left|remain(?:s|ing)?|took \w+ (?:\w+ )?(?:seconds?|minutes?|hours?|days?|weeks?)",
+        "mends": r"(?:check|fix|redo|repair|correct|recount|re-?run) (?:it|them|that|this|these|those|the \w+)|(?:do|make|write|run|try|count|draw|print|send) (?:it|them|that|this) again",
+        "closes": r"(?:then|and) (?:we|i|that|it)['’]?(?:re|m|s| are| am| is) (?:done|finished|it|all)\b|for today|call it a day",
         "reasons": r"because|since|so|therefore|that's why|as|due to",
         "so now": r"so (?:now|from|it's|we|you|let|please|the|no|use|make|put|take|go|order|\w+ (?:then|instead|please))\b|then(?=$|[,.!])|it is(?=$|[,.!])|from now on|these days|as of|starting",
     }.items()
@@ -186,7 +190,7 @@ def topic_stems(text: str) -> frozenset[str]:
     return frozenset(_ALIKE.get(stem, stem) for stem in about(text)) - _COMMON
 
 
-def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int, alone: bool) -> list[str]:
+def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int) -> list[str]:
     """Return the names of what speaks for and against that a message ends a standing statement."""
     ours, theirs = topic_stems(turn.text), topic_stems(statement.text)
     common = len(ours & theirs)
@@ -205,9 +209,8 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
     names += [f"{place} {cue}" for cue in turn.cues]
     if named:
         names.append("a name in common")
-    if alone:
-        names.append("alone")
-    mine, its = values_by_kind(turn.text), values_by_kind(statement.text)
+    counts = "how much" in turn.manner
+    mine, its = {} if counts else values_by_kind(turn.text), values_by_kind(statement.text)
     shared_kinds = mine.keys() & its.keys()
     if shared_kinds:
         differs = any(not mine[kind] & its[kind] for kind in shared_kinds)
@@ -215,7 +218,7 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
     rivals, theirs_rivals = rivals_in(turn.text), rivals_in(statement.text)
     if any(rivals[kind] - theirs_rivals[kind] for kind in rivals.keys() & theirs_rivals.keys()):
         names.append("rival")
-    if _gives_other_number(turn.text, statement.text):
+    if not counts and _gives_other_number(turn.text, statement.text):
         names += ["number other", f"number other {place}"]
     if turn.offer:
         shared = len(topic_stems(turn.offer) & theirs)
@@ -320,35 +323,31 @@ def may_turn_from(sentences: Sequence[str], statement: str) -> bool:
     )
 
 
-def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int, alone: bool) -> int:
+def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int) -> int:
     """Return how much a message speaks for it that a standing statement is over, in hundredths of a logit: from 0 on it
     is more likely over than not. A message without a word of turning must say more."""
     is_fresh = latest and age <= _FRESH
     if not (is_fresh or topic_stems(turn.text) & topic_stems(statement.text)):
-        return _NEVER
+        return NEVER_OVER
     if "adds" in turn.manner and turn.stated and _TURNS.isdisjoint(turn.cues):
-        return _NEVER
+        return NEVER_OVER
     if turn.ended:
-        return _NEVER  # it has found what it ends
+        return NEVER_OVER  # it has found what it ends
+    if "mends" in turn.manner and turn.cues.isdisjoint(_STRONG - {"bad"}):
+        return NEVER_OVER  # what was made is wrong, not what was said
     if _BOUNDED.search(statement.text) and _PARTLY.search(turn.text):
-        return _NEVER  # it is waited for still
+        return NEVER_OVER  # it is waited for still
     turns = not _TURNING.isdisjoint(turn.cues) or (
         latest and (turn.offer != "" or _gives_other_number(turn.text, statement.text))
     )
-    if not turns and (turn.stated or not latest or age > 1):
-        common, theirs = topic_stems(turn.text) & topic_stems(statement.text), topic_stems(statement.text)
-        if len(common) < _SAME_MATTER * len(theirs) or any(
-            _says_the_like(text, statement.text) for text in turn.stated
-        ):
-            return _NEVER  # something else is stated beside it, or is spoken of
     if any(is_parallel(text, statement.text) for text in (turn.text, *turn.stated)):
-        return _NEVER
+        return NEVER_OVER
     if _names_one_of(turn.text, statement.text):
-        return _NEVER
+        return NEVER_OVER
     if any(_says_the_like(line, statement.text) and cues.isdisjoint(_STRONG) for line, cues in turn.parts):
-        return _NEVER  # the same of another thing
+        return NEVER_OVER  # the same of another thing
     table = topic_weights()
-    names = turn_features(turn, statement, latest=latest, age=age, alone=alone)
+    names = turn_features(turn, statement, latest=latest, age=age)
     weight = table[""] + sum(table.get(name, 0) for name in names)
     return weight if turns else weight + _NO_TURN
 
@@ -366,15 +365,13 @@ def _says_the_like(first: str, second: str) -> bool:
 
 
 _WORD = re.compile(r"[\w'’]+")
-_SAME_MATTER = 0.5
-"""The share of its stems that a statement has in common with a new one, which takes its place without a word of it."""
-
 _SAME_FRAME = 0.4
 """The share of their words that two such statements have in common."""
 
 _FRESH = 3
 """Messages of the user's back to which one that names nothing may reach."""
-_NEVER = -1_000
+NEVER_OVER = -1_000
+"""The weight of a statement that a message does not end whatever else speaks for it."""
 _TURNING = frozenset(_CUES) - {"then", "asks more", "holds on"}
 """The cues of which one is needed where something else is stated: the others only say how."""
 
@@ -385,26 +382,9 @@ _TURNS = frozenset(["turned", "no longer", "ended", "contrast"])
 _NO_TURN = -90
 """Hundredths of a logit that a message without a word of turning must say more."""
 
-_MARKED = -110
+LIKELY_OVER = -160
 """Hundredths of a logit from which on a statement is marked: one that is over and stands does more harm than one that
 holds and is asked about."""
-
-
-def most_over(
-    turn: TurnOfTopic, standing: Sequence[Statement], latest: Sequence[tuple[str, str]], age: int, *, alone: bool
-) -> tuple[Statement | None, int]:
-    """Return the standing statement that a message most likely ends, with how much speaks for it; `None` where it more
-    likely ends none.
-
-    `latest` are section and text of what the user stated last, `age` messages ago; `alone`: nothing else stands.
-    """
-    best, nearest = _MARKED, None
-    for statement in standing:
-        is_latest = (statement.section, statement.text) in latest
-        weight = how_over(turn, statement, latest=is_latest, age=age, alone=alone)
-        if weight >= best:
-            best, nearest = weight, statement
-    return nearest, best
 
 
 _AT_ONCE = re.compile(

@@ -1,9 +1,10 @@
 """The model: `all-MiniLM-L6-v2` of sentence-transformers, a BERT of six layers, with low-rank additions of ours.
 
-The additions, and a row for each thing that is asked, are what `python -m bench.sentence_model` learns. The model
-itself comes from a package with a byte for each weight, and is checked by its SHA-256, because the additions fit no
-other one. It runs on numpy. For example, `judge(["Add a test.", "My pupils are in year 4."], message)` gives a logit
-below 0 for the first and above 0 for the second, with `notes` as its section.
+The additions, and a row for each thing that is asked, are what `python -m bench.sentence_model` learns: one file
+for what a sentence is said for, another for what a message ends. The model itself comes from a package with a byte
+for each weight, and is checked by its SHA-256, because the additions fit no other one. It runs on numpy. For
+example, `judge(["Add a test.", "My pupils are in year 4."], message)` gives a logit below 0 for the first and above
+0 for the second, with `notes` as its section.
 
 Source: Devlin et al., "BERT", 2019, and the configuration of the published model.
 """
@@ -31,6 +32,9 @@ SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 """Of the model's `model.onnx`."""
 
 ADDITIONS = Path(__file__).parent / "additions.npz"
+"""What is added for sentences."""
+ENDINGS = Path(__file__).parent / "endings.npz"
+"""What is added for a message that may end a statement."""
 _VOCABULARY = Path(__file__).parent / "bert_vocabulary.txt"
 
 KINDS = {"constraint": "constraints", "preference": "preferences", "decision": "decisions", "note": "notes"}
@@ -88,7 +92,10 @@ class LayerConstants(NamedTuple):
 class ModelConstants(NamedTuple):
     """What the published model consists of: rows for words, places and parts; a norm; its layers."""
 
-    tables: tuple[Floats, Floats, Floats]
+    words: tuple[NDArray[np.int8], Floats]
+    """A row of bytes for each word, and what each is to be multiplied with."""
+    places: Floats
+    parts: Floats
     norm: Norm
     layers: list[LayerConstants]
 
@@ -115,40 +122,50 @@ def constants_of(path: Path) -> ModelConstants:
     for name in (f"encoder.layer.{number}" for number in range(_LAYERS)):
         parts = {part: (next(matrices), constants[f"inner.{name}.{part}.bias"]) for part in MATRICES}
         layers.append(LayerConstants(parts, (norm(f"{name}.{_NORMS[0]}"), norm(f"{name}.{_NORMS[1]}"))))
-    words, places = (whole(f"inner.embeddings.{which}_embeddings.weight") for which in ("word", "position"))
+    name = "inner.embeddings.word_embeddings.weight"
+    words = constants[f"{name}_q"], np.asarray(constants[f"{name}_scale"], np.float32)
+    places = whole("inner.embeddings.position_embeddings.weight")
     parts_of_text = constants["inner.embeddings.token_type_embeddings.weight"]
-    return ModelConstants((words, places, parts_of_text), norm("embeddings"), layers)
+    return ModelConstants(words, places, parts_of_text, norm("embeddings"), layers)
 
 
 class SentenceModel:
     """The model with what was added to it; a `SentenceJudge`. Safe for several threads: it is only read."""
 
-    def __init__(self, path: Path, additions: Path = ADDITIONS) -> None:
+    def __init__(self, path: Path, additions: Path = ADDITIONS, endings: Path = ENDINGS) -> None:
         """`path` is the model's ONNX file. Raises `OSError`, and `ValueError` where it is another one."""
         constants = constants_of(path)
-        with np.load(additions) as added:
-            table = dict(added)
         self._reader = SentenceReader()
-        self._words, self._places, self._parts = constants.tables
-        self._norm = constants.norm
-        self._layers = [_layer(layer, table, number) for number, layer in enumerate(constants.layers)]
-        self._head: Norm = (table["head.weight"].T, table["head.bias"])
+        self._of_sentence = _Taught(constants, additions)
+        self._of_ending = _Taught(constants, endings)
 
     def judge(self, sentences: Sequence[str], message: str) -> list[Judged]:
         """Return what each of a message's sentences is said for."""
-        answers = [self._answers(self._reader.sentence(sentence, message)) for sentence in sentences]
+        answers = [self._of_sentence.answers(self._reader.sentence(sentence, message)) for sentence in sentences]
         sections = tuple(KINDS.values())
         return [Judged(float(each[0]), sections[int(each[1:-1].argmax())]) for each in answers]
 
     def ends(self, statements: Sequence[str], message: str) -> list[float]:
         """Return how much speaks for it (a logit) that a message ends each of the statements that stand before it."""
-        return [float(self._answers(self._reader.pair(each, message))[-1]) for each in statements]
+        return [float(self._of_ending.answers(self._reader.pair(each, message))[-1]) for each in statements]
 
-    def _answers(self, text: tuple[list[int], list[int]]) -> Floats:
-        """What speaks for each of the things that are asked of a text."""
+
+class _Taught:
+    """The published model with one file of additions."""
+
+    def __init__(self, constants: ModelConstants, additions: Path) -> None:
+        with np.load(additions) as added:
+            table = dict(added)
+        self._constants = constants._replace(layers=[])
+        self._layers = [_layer(layer, table, number) for number, layer in enumerate(constants.layers)]
+        self._head: Norm = (table["head.weight"].T, table["head.bias"])
+
+    def answers(self, text: tuple[list[int], list[int]]) -> Floats:
+        """Return what speaks for each of the things that are asked of a text."""
         first, rest = text
-        parts = self._parts[[0] * len(first) + [1] * len(rest)]
-        states = _normed(self._words[first + rest] + self._places[: len(first + rest)] + parts, self._norm)
+        (rows, scales), places = self._constants.words, self._constants.places
+        words = rows[first + rest] * scales[first + rest] + places[: len(first + rest)]
+        states = _normed(words + self._constants.parts[[0] * len(first) + [1] * len(rest)], self._constants.norm)
         for layer in self._layers:
             states = layer(states)
         weight, bias = self._head
