@@ -170,7 +170,7 @@ def test_what_a_later_message_turns_from_may_be_over(first: str, then: str) -> N
         ),
         (
             "Then we stay with plain PHP.",
-            "I forgot one thing: whatever you do on the server, do it after six in the evening, when nobody is there.",
+            "I forgot one thing: whatever you do on the server, do it after six, when nobody is there.",
         ),
         (
             "let's make it thirty days",
