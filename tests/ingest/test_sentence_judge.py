@@ -185,6 +185,16 @@ def test_what_the_rules_take_for_over_is_not_where_a_judge_is_sure_that_it_holds
     assert not heard(message, Holds(), standing).ended
 
 
+def test_nothing_takes_the_place_of_what_only_may_be_over() -> None:
+    class Wavers(_Unsure):
+        def ends(self, statements: Sequence[str], message: str) -> list[float]:
+            return [-2.0 for _ in statements]
+
+    standing = extract("The clinic wants all forms by fax.", KnownStatements())[1]
+    said = heard("They've opened a portal for them. Is that safer?", Wavers(), standing)
+    assert said.ended and not said.rules
+
+
 def test_a_label_before_a_message_is_none_of_its_words() -> None:
     seen: list[str] = []
 

@@ -303,7 +303,7 @@ class _Extraction:
         self._preferences: list[Heard] = []
         self._facts: list[Heard] = []
         self._ended: list[Ended] = []
-        self._is_surely_over = True
+        self._is_surely_over = self._is_replaced = True
         """Whether what ended does so by more than a topic that may be the same."""
         self._alternatives = standing.alternatives
 
@@ -827,7 +827,7 @@ class _Extraction:
         own = own_lines(self.sentences)
         weights = self._weights_over(own)
         if self._judged is not None:
-            statement = self._judged_over(weights)
+            statement, self._is_replaced = self._judged_over(weights)
         else:
             statement = max(weights, key=weights.__getitem__, default=None)
             statement = statement if statement is not None and weights[statement] >= LIKELY_OVER else None
@@ -872,11 +872,11 @@ class _Extraction:
         latest, age = self.standing.latest, self.standing.age
         return {each: how_over(turn, each, latest=(each.section, each.text) in latest, age=age) for each in standing}
 
-    def _judged_over(self, weights: Mapping[Statement, int]) -> Statement | None:
-        """What a judge says that a message ends, where nothing else is over by it."""
+    def _judged_over(self, weights: Mapping[Statement, int]) -> tuple[Statement | None, bool]:
+        """What a judge says that a message ends, where nothing else is over by it, and whether something takes its place."""
         is_over = self._ended or self._withdrawn or any(each.replaces for each in self._decisions)
         if self._judged is None or not self.sentences or is_over:
-            return None
+            return None, True
         message = " ".join(map(line_of, self.sentences)).casefold()
         latest = self.standing.latest if self.standing.age <= _RECENT_MESSAGES else ()
         asked = [each for each in self._may_be_over(weights, latest) if each.text.casefold() not in message]
@@ -924,7 +924,7 @@ class _Extraction:
             return
         ended, own = over[0], own_lines(self.sentences)
         text = said_in_place(own, ended.text) if self._is_surely_over else ""
-        if not text and self._judged is not None:
+        if not text and self._judged is not None and self._is_replaced:
             text = self._judged.in_place(own)
         if not text or any(says_again(text, statement.text) for statement in self._standing_now()):
             return

@@ -35,6 +35,8 @@ statement may be over: chosen by five sets of talks and forty sessions that the 
 
 _CERTAIN = 3.0
 """The logit from which on a judge is believed although a gate of the rules says no."""
+_REPLACED = 0.0
+"""The sum from which on something takes the place of what is over."""
 _IN_PLACE = 0.0
 """The logit from which on a sentence is kept that stands in the place of what its message ends."""
 _MIN_WORDS = 2
@@ -137,11 +139,12 @@ class JudgedSentences:
         bare = self._sentences[index].bare
         return not (bare.rstrip().endswith(":") or _OWN_PLAN.match(bare) or len(_WORD.findall(bare)) < _MIN_WORDS)
 
-    def over(self, weights: Mapping[Statement, int], spoken_of: str) -> Statement | None:
-        """Return the one of some statements that the message may end; `weights` are what the rules say of each, in
-        hundredths of a logit, `spoken_of` what the agent said before it."""
+    def over(self, weights: Mapping[Statement, int], spoken_of: str) -> tuple[Statement | None, bool]:
+        """Return the one of some statements that the message may end, and whether it does so likely enough that something
+        takes its place; `weights` are what the rules say of each, in hundredths of a logit, `spoken_of` what the agent said
+        before it."""
         if not weights:
-            return None
+            return None, False
         before = spoken_of[-_MAX_BEFORE:]
         turn = (f"{before} / " if before else "") + self._message[:_MAX_TURN]
         logits = self._judge.ends([each.text for each in weights], turn)
@@ -150,7 +153,7 @@ class JudgedSentences:
             for (statement, weight), logit in zip(weights.items(), logits, strict=True)
         }
         best = max(likely, key=likely.__getitem__)
-        return best if likely[best] >= _OVER else None
+        return best if likely[best] >= _OVER else None, likely[best] >= _REPLACED
 
 
 def _line(sentence: Sentence) -> str:
