@@ -13,7 +13,7 @@ ending, one of a new state, and a telling word of the statement, which is the la
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -192,6 +192,28 @@ def topic_stems(text: str) -> frozenset[str]:
 
 def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int) -> list[str]:
     """Return the names of what speaks for and against that a message ends a standing statement."""
+    return [*_of_statement(turn, statement, latest=latest, age=age), *_of_turn(turn)]
+
+
+def _of_turn(turn: TurnOfTopic) -> Iterator[str]:
+    """Those that are the same for each statement."""
+    yield from (f"cue {cue}" for cue in turn.cues)
+    if not turn.cues:
+        yield "no cue"
+    yield from (f"manner {manner}" for manner in turn.manner)
+    yield from turn.grammar
+    yield f"lasting {turn.lasting}"
+    count = len(turn.text.split())
+    yield f"words {'-4' if count < 5 else '-9' if count < 10 else '-20' if count < 21 else '-40' if count < 41 else '41-'}"
+
+
+@lru_cache(maxsize=64)  # it is asked for with each statement that a message may end
+def _weight_of_turn(turn: TurnOfTopic) -> int:
+    table = topic_weights()
+    return sum(table.get(name, 0) for name in _of_turn(turn))
+
+
+def _of_statement(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int) -> list[str]:
     ours, theirs = topic_stems(turn.text), topic_stems(statement.text)
     common = len(ours & theirs)
     share = common / max(len(theirs), 1)
@@ -205,7 +227,6 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
         f"place {near} {'latest' if latest and age < 2 else 'older'}",
     ]
     place = f"{near} {'fresh' if latest and age < 2 else 'older'}"
-    names += [f"cue {cue}" for cue in turn.cues]
     names += [f"{place} {cue}" for cue in turn.cues]
     if named:
         names.append("a name in common")
@@ -225,7 +246,7 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
         names += ["offer", f"offer {min(shared, 2)} {'latest' if latest and age < 2 else 'older'}"]
         if _gives_other_number(turn.offer, statement.text):
             names.append("offer number other")
-    names += [f"lasting {turn.lasting}", f"{place} lasting {turn.lasting}"]
+    names.append(f"{place} lasting {turn.lasting}")
     names.append(f"states {min(len(turn.stated), 2)} {near}")
     if any(topic_stems(text) & theirs for text in turn.stated):
         names.append("states of the same")
@@ -235,17 +256,9 @@ def turn_features(turn: TurnOfTopic, statement: Statement, *, latest: bool, age:
         names.append(f"settles the bounded {near}")
     if _POINTS.search(turn.text):
         names.append(f"points {'fresh' if latest and age < 2 else 'older'}")
-    count = len(turn.text.split())
-    names.append(
-        f"words {'-4' if count < 5 else '-9' if count < 10 else '-20' if count < 21 else '-40' if count < 41 else '41-'}"
-    )
-    if not turn.cues:
-        names.append("no cue")
     kind = _kind_of(statement.text)
     names += [f"a {kind} {cue}" for cue in (*turn.cues, *turn.manner)]
-    names += [f"manner {manner}" for manner in turn.manner]
     names += [f"manner {'near' if common else 'far'} {manner}" for manner in turn.manner]
-    names += turn.grammar
     names.append(f"section {statement.section}")
     if common and turn.parts:
         within = frozenset().union(*(cues for line, cues in turn.parts if topic_stems(line) & theirs))
@@ -347,8 +360,8 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int)
     if any(_says_the_like(line, statement.text) and cues.isdisjoint(_STRONG) for line, cues in turn.parts):
         return NEVER_OVER  # the same of another thing
     table = topic_weights()
-    names = turn_features(turn, statement, latest=latest, age=age)
-    weight = table[""] + sum(table.get(name, 0) for name in names)
+    names = _of_statement(turn, statement, latest=latest, age=age)
+    weight = table[""] + _weight_of_turn(turn) + sum(table.get(name, 0) for name in names)
     return weight if turns else weight + _NO_TURN
 
 
