@@ -17,8 +17,6 @@ from hudkit.ingest.sentence_model import installed_model
 TITLE = "Marks in long sessions: how many messages mark something, how many of the marks are on what holds"
 
 _LONG_TALKS = ("hand_n", "fresh_twelfth")
-_LASTING = ("constraint", "decision", "preference")
-_OVER = ("lifted", "replaced")
 
 
 def run() -> list[Figure]:
@@ -31,11 +29,11 @@ def run() -> list[Figure]:
     ):
         messages = marks = on_holding = over = live = 0
         for _, blocks in sessions:
-            told = _told(blocks)
+            holding = shapes.holding(blocks)
             for ended, left in _played((block.head, block.text, block.gold) for block in blocks):
                 messages += 1
                 marks += len(ended)
-                on_holding += sum(_is_one_of(text, told) for text in ended)
+                on_holding += sum(_is_one_of(text, holding) for text in ended)
                 over += len(left)
                 live += sum(left)
         note = f"{marks} marks in {messages} messages, {on_holding} on what holds by its labels"
@@ -76,18 +74,9 @@ def _played(
         left = []
         for gold in golds:
             spoken_of = [each for each in before.statements() if _is_one_of(each.text.casefold(), [gold.words])]
-            if gold.sure and gold.kind in _OVER and spoken_of:
+            if gold.sure and gold.kind in shapes.OVER and spoken_of:
                 left.append(any(each.text in after for each in spoken_of))
         yield marked, left
-
-
-def _told(blocks: Sequence[shapes.Block]) -> list[tuple[str, ...]]:
-    """The words of what a session states and never takes back."""
-    golds = [gold for block in blocks for gold in block.gold]
-    over = {word for gold in golds if gold.kind in _OVER for word in gold.words}
-    return [
-        tuple(gold.words) for gold in golds if gold.sure and gold.kind in _LASTING and over.isdisjoint(gold.words)
-    ]
 
 
 def _is_one_of(text: str, wordings: Sequence[Sequence[str]]) -> bool:

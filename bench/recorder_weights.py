@@ -233,9 +233,7 @@ def session_rows() -> Iterator[Row]:
     In the talks most messages end something; in sessions of a day hardly any does.
     """
     for blocks in shapes.shapes("development").values():
-        lasting = [gold.words for block in blocks for gold in block.gold if gold.sure and gold.kind in _LASTING]
-        over = {word for block in blocks for gold in block.gold if gold.kind in _OVER for word in gold.words}
-        holding = [words for words in lasting if over.isdisjoint(words)]
+        holding = shapes.holding(blocks)
         pairs: list[tuple[str, tuple[str, ...]]] = []
         ended: set[str] = set()
         standing = KnownStatements()
@@ -255,9 +253,6 @@ def session_rows() -> Iterator[Row]:
         for text, names in pairs:
             if text not in ended and any(all(word in text for word in words) for words in holding):
                 yield Row("sessions", names, 0)
-
-
-_LASTING, _OVER = ("constraint", "decision", "preference"), ("lifted", "replaced")
 
 
 def _turns(text: str, before: KnownStatements, said: Extracted) -> Iterator[tuple[str, tuple[str, ...]]]:

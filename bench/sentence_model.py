@@ -41,7 +41,8 @@ _RANK, _RATE, _BATCH, _DROPPED, _SMOOTHED = 16, 1.5e-3, 32, 0.05, 0.02
 _KIND_COUNTS = 0.3
 _WARM_UP, _POOL = 60, 20
 _AGENT, _MESSAGE = 200, 260
-"""Characters of the agent's message before, and of the message that may end something."""
+"""Characters of the agent's message before, and of the message that may end something. In use fewer of the first are
+read, so that an agent's long message leaves room for the other."""
 
 
 class Case(NamedTuple):
@@ -138,7 +139,7 @@ def session_cases() -> Iterator[Case]:
         agent = ""
         for block in blocks:
             if block.head == "user":
-                ends = [gold for gold in block.gold if gold.kind in ("lifted", "replaced")]
+                ends = [gold for gold in block.gold if gold.kind in shapes.OVER]
                 over = [each for each in standing if any(_has(each, gold.words) for gold in ends)]
                 surely = {each for each in over if any(gold.sure and _has(each, gold.words) for gold in ends)}
                 for statement in {*surely, *_newest_and_another(standing, chance)} - ({*over} - surely):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -42,6 +42,20 @@ class Block(msgspec.Struct, frozen=True):
     head: str
     text: str
     gold: tuple[Gold, ...]
+
+
+OVER = ("lifted", "replaced")
+"""The kinds of facts that end another one."""
+
+
+def holding(blocks: Sequence[Block]) -> list[tuple[str, ...]]:
+    """Return the words of each statement that a session makes for good and never takes back."""
+    golds = [gold for block in blocks for gold in block.gold]
+    over = {word for gold in golds if gold.kind in OVER for word in gold.words}
+    return [gold.words for gold in golds if gold.sure and gold.kind in _FOR_GOOD and over.isdisjoint(gold.words)]
+
+
+_FOR_GOOD = ("constraint", "decision", "preference")
 
 
 def shapes(half: str) -> dict[str, tuple[Block, ...]]:

@@ -303,8 +303,10 @@ class _Extraction:
         self._preferences: list[Heard] = []
         self._facts: list[Heard] = []
         self._ended: list[Ended] = []
-        self._is_surely_over = self._is_replaced = True
+        self._is_surely_over = True
         """Whether what ended does so by more than a topic that may be the same."""
+        self._is_replaced = True
+        """Whether a judge, where it was asked, finds the ending likelier than not."""
         self._alternatives = standing.alternatives
 
     @cached_property
