@@ -23,6 +23,7 @@ def heard(message: str, standing: KnownStatements | None = None) -> Extracted:
         ("We're using Lua 5.4 and I prefer it over Python for scripts", "Lua 5.4 over Python for scripts"),
         ("The user likes terse replies with no filler.", "terse replies with no filler"),
         ("I hate wizards with seven pages.", "I hate wizards with seven pages"),
+        ("I can't stand it when an error gets lost.", "I can't stand it when an error gets lost"),
         ("I'd rather see a diff than the whole file.", "I'd rather see a diff than the whole file"),
         ("Please keep your replies to three sentences.", "keep your replies to three sentences"),
         ("Give me the numbers first, the method after.", "Give me the numbers first, the method after"),

@@ -109,7 +109,7 @@ _POLITELY = any_case(
 """What is polite around an order."""
 
 _OTHER_CLAUSE = any_case(
-    r",? ?(?:(?:and |so |but |then )*(?:can|could|would|will) (?:you|we)\b|(?:and|so|but) (?:now |then )?(?:i|we|you|he|she|they|it|there|my|what|how)\b(?! (?:prefer|like|want))|(?:(?<=, )|(?<=,)|so )(?:how|what|why|where|which) (?:can|do|should|would|could|is|are|i|made)\b|,? ?(?:do|does|is|are) (?:you|it|there)\b|(?:which|that)'?s? (?:is|are|was|were) (?:why|my|a|the)\b|considering\b|taking into account\b|given that\b|aiming\b|(?<=, )(?:and )?(?:also )?(?:provide|give|show|help|explain|suggest|include)\b|and also (?:provide|give|show|help|explain|suggest|include|how)\b|so (?:now )?i want to\b|like i (?:mentioned|said)|and i(?:'ve|'m|’ve|’m)|but i(?:'m|’m)|->)"
+    r",? ?\b(?:(?:and |so |but |then )*(?:can|could|would|will) (?:you|we)\b|(?:and|so|but) (?:now |then )?(?:i|we|you|he|she|they|it|there|my|what|how)\b(?! (?:prefer|like|want))|(?:(?<=, )|(?<=,)|so )(?:how|what|why|where|which) (?:can|do|should|would|could|is|are|i|made)\b|,? ?(?:do|does|is|are) (?:you|it|there)\b|(?:which|that)'?s? (?:is|are|was|were) (?:why|my|a|the)\b|considering\b|taking into account\b|given that\b|aiming\b|(?<=, )(?:and )?(?:also )?(?:provide|give|show|help|explain|suggest|include)\b|and also (?:provide|give|show|help|explain|suggest|include|how)\b|so (?:now )?i want to\b|like i (?:mentioned|said)|and i(?:'ve|'m|’ve|’m)|but i(?:'m|’m)|->)"
 )
 """How the clause begins that goes on with something else."""
 
