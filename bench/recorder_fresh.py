@@ -132,7 +132,8 @@ def _mark(line: str) -> Mark:
 def talks(place: Path) -> Iterator[tuple[str, list[tuple[str, str]], list[str], list[str]]]:
     """Yield each talk of a set: name, messages with their roles, words that must stand, words that must not."""
     roles = {"U": "user", "A": "assistant"}
-    for chunk in re.split(r"(?m)^== ", (place / "talks.md").read_text())[1:]:
+    path = place / "talks.md"
+    for chunk in re.split(r"(?m)^== ", path.read_text())[1:] if path.exists() else ():
         name, *lines = chunk.strip().splitlines()
         messages = [(roles[line[0]], line[3:]) for line in lines if line[:3] in ("U: ", "A: ")]
         must = [line[3:].strip().casefold() for line in lines if line.startswith("=+")]
