@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudkit.ingest.extraction import KnownStatements, extract
+from hudkit.ingest.extraction.word_classes import CLASSES, IRREGULAR
 from strategies import hostile
 
 STATED = {
@@ -219,6 +220,20 @@ def test_no_text_breaks_it(text: str, by_agent: bool) -> None:
     again, _ = extract(text, held, by_agent=by_agent)
     assert again.rules == (), "what stands is not told again"
     assert all("\n" not in rule.text for rule in news.rules)
+
+
+@pytest.mark.parametrize("message", ["merged", "approved", "Fixed", "cancelled", "landed  ", "wanted "])
+def test_one_word_alone_states_nothing(message: str) -> None:
+    assert not extract(message, KnownStatements())[0]
+
+
+WORDS = sorted({word for row in CLASSES.values() for word in row.split()} | IRREGULAR)
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), st.booleans())
+def test_no_words_break_it(text: str, by_agent: bool) -> None:
+    _, held = extract(text, KnownStatements(), by_agent=by_agent)
+    extract(text, held, by_agent=by_agent)
 
 
 def test_a_document_is_not_a_list_of_demands() -> None:

@@ -96,7 +96,9 @@ def _shape(word: str) -> str:
 
 
 def word_class(word: str) -> str:
-    """Return the class of a word: its list's, or the one that its form shows."""
+    """Return the class of a word: its list's, or the one that its form shows; `nothing` where there is none."""
+    if not word:
+        return "nothing"
     return _CLASS.get(word.lower()) or _shape(word)
 
 
