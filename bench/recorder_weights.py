@@ -4,7 +4,7 @@ Says how well on hands not read.
 
 `python -m bench.recorder_weights` reads of `bench/recorder` the development sessions, the fresh sets that have
 been read, and `wordings`, of which `talk.txt` is ordinary talk: nothing in it is said for more than the
-moment, or ends something. The third, eighth, tenth and eleventh fresh set, the held-out sessions and BEAM are
+moment, or ends something. The third, eighth, tenth to thirteenth fresh set, the held-out sessions and BEAM are
 not read. Three logistic regressions by gradient descent; `--write` puts their weights into
 `hudkit.ingest.extraction.clause_weights`.
 """
@@ -38,9 +38,18 @@ STATEMENT_SETS = (*SETS, "fresh_ninth", "natural")
 """Those that statements and endings are learned from. Sentences are not: with the last two, more of what BEAM's users
 say for the moment was kept ("everything's clear now")."""
 HANDS = tuple(f"hand_{letter}" for letter in "abcdefgh")
-TALKERS = tuple(f"hand_{letter}" for letter in "ijklmnpqrstuvwx")
+TALKERS = (*(f"hand_{letter}" for letter in "ijklmnpqrstuvwxyz"), "hand_aa", "hand_ab")
 """Hands that wrote talks; the second ones long talks, too, where hardly anything ends. Endings are learned from them;
 statements are not, as more of what BEAM's users say for the moment was kept."""
+MESSAGES = (
+    *(f"messages_{letter}" for letter in "abcdefghijklmnopqrst"),
+    *(f"learners_{letter}" for letter in "abcdefg"),
+    *(f"short_{letter}" for letter in "abcdefghijkl"),
+)
+"""Hands that wrote single messages only: of every sort; of people who learn, make or plan something in a long
+conversation, of which most state nothing that lasts; and short and plain ones."""
+MESSAGE_VALIDATION = ("messages_b", "messages_e", "messages_l", "messages_n", "learners_c", "short_c")
+"""The sets by which thresholds of sentences are chosen; nothing is learned from them."""
 TALK_SETS = (*STATEMENT_SETS, *HANDS, *TALKERS)
 
 _COUNTS = {"development": 0.9, "chatter": 0.5}
@@ -107,7 +116,7 @@ def ordinary_talk() -> list[str]:
 
 def belief_rows() -> Iterator[Row]:
     """Yield each statement that the tables or the grammar hear in a message, with whether it is meant to last."""
-    for place in STATEMENT_SETS:
+    for place in (*STATEMENT_SETS, *(each for each in MESSAGES if each not in MESSAGE_VALIDATION)):
         for text, marks in recorder_fresh.messages(_PLACE / place):
             sure = [mark.words for mark in marks if mark.sure]
             yield from _heard(place, text, sure, [mark.words for mark in marks if not mark.sure])

@@ -61,7 +61,7 @@ class Case(NamedTuple):
 
 def sentence_cases() -> Iterator[Case]:
     """Yield the labelled sentences of all sets."""
-    for place in SETS:
+    for place in (*SETS, *recorder_weights.MESSAGES):
         for text, marks in recorder_fresh.messages(_PLACE / place):
             sure = {mark.words: mark.kinds for mark in marks if mark.sure}
             yield from _labelled(place, text, sure, [mark.words for mark in marks if not mark.sure])
@@ -192,7 +192,7 @@ class _Added(nn.Module):
         return states @ self.matrix + self.bias + dropped @ self.a.T @ self.b.T
 
 
-class _Learner(nn.Module):
+class Learner(nn.Module):
     """The published model with what is learned beside it; it reads as `SentenceModel` does."""
 
     def __init__(self, path: Path) -> None:
@@ -236,6 +236,19 @@ class _Learner(nn.Module):
         states = _normed(states + of[MATRICES[3]](seen), norms[0])
         return _normed(states + of[MATRICES[5]](nn.functional.gelu(of[MATRICES[4]](states))), norms[1])
 
+    def take(self, path: Path) -> None:
+        """Take what was learned before, from a file of additions."""
+        table = np.load(path)
+        with torch.no_grad():
+            self.head.weight.copy_(torch.tensor(table["head.weight"]))
+            self.head.bias.copy_(torch.tensor(table["head.bias"]))
+            for number, layer in enumerate(self.layers):
+                for part in MATRICES:
+                    for name in ("a", "b"):
+                        rows, scales = table[f"{number}.{part}.{name}"], table[f"{number}.{part}.{name}.scale"]
+                        getattr(layer[part.replace(".", "-")], name).copy_(torch.tensor(rows * scales[:, None]))
+        self.eval()
+
     def additions(self) -> dict[str, Any]:
         """Return what was learned, as `SentenceModel` reads it: matrices as bytes, each row with its scale."""
         table: dict[str, Any] = {
@@ -256,7 +269,7 @@ def _normed(states: Tensor, norm: Any) -> Tensor:
     return nn.functional.layer_norm(states, states.shape[-1:], norm[0], norm[1], 1e-12)
 
 
-def learn(learner: _Learner, cases: Sequence[Case], rounds: int) -> None:
+def learn(learner: Learner, cases: Sequence[Case], rounds: int) -> None:
     """Teach the model with cases, each `rounds` times."""
     read = [_read(learner.reader, case) for case in cases]
     learned = [parameter for parameter in learner.parameters() if parameter.requires_grad]
@@ -309,7 +322,7 @@ def _read(reader: SentenceReader, case: Case) -> tuple[list[int], list[int]]:
     return reader.pair(case.text, case.around) if case.ends else reader.sentence(case.text, case.around)
 
 
-def report(learner: _Learner, cases: Sequence[Case]) -> None:
+def report(learner: Learner, cases: Sequence[Case]) -> None:
     """Print how many are right at which recall."""
     for ends, name in ((False, "meant to last"), (True, "over")):
         asked = [case for case in cases if case.ends == ends]
@@ -340,9 +353,9 @@ def main() -> None:
     random.seed(1)
     package = importlib.util.find_spec(PACKAGE)
     assert package is not None and package.origin is not None, "the extra `hearing` is not installed"
-    learner = _Learner(Path(package.origin).parent / "model.onnx")
+    learner = Learner(Path(package.origin).parent / "model.onnx")
     if options.what == "sentences":
-        cases, place, without = [*sentence_cases(), *talk_cases(SETS)], ADDITIONS, set[str]()
+        cases, place, without = [*sentence_cases()], ADDITIONS, {*recorder_weights.MESSAGE_VALIDATION}
     else:
         sets = (*SETS, *recorder_weights.TALKERS)
         cases, place, without = [*talk_cases(sets), *session_cases()], ENDINGS, {*VALIDATION}

@@ -38,6 +38,7 @@ NEEDED = (
     ".dist-info/licenses/src/hudkit/tokens/prices-LICENSE.txt",
     ".dist-info/licenses/src/hudkit/tokens/o200k_base-LICENSE.txt",
     ".dist-info/licenses/src/hudkit/ingest/sentence_model/bert_vocabulary-LICENSE.txt",
+    "hudkit/ingest/extraction/sentence_network.msgpack",
     "hudkit/ingest/sentence_model/additions.npz",
     "hudkit/ingest/sentence_model/endings.npz",
     ".dist-info/entry_points.txt",

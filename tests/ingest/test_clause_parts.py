@@ -24,7 +24,7 @@ def heard(message: str) -> Extracted:
         "Formatting is Prettier's job.",
         "Three retries, then give up.",
         "Would you be so kind as to keep the existing endpoint names?",
-        "May I ask that drafts stay in the Drafts folder until Monday?",
+        "May I ask that drafts stay in the Drafts folder?",
         "You can merge on your own as long as CI is green.",
         "Just run the unit tests from now on.",
         "Our auditors want every journal entry to carry an author.",

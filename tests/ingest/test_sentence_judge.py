@@ -139,16 +139,16 @@ class _Unsure(ScriptedJudge):
 
 
 def test_a_judge_that_is_unsure_is_believed_of_what_stands_in_the_place_of_something() -> None:
-    standing = extract("The clinic wants all forms by fax.", KnownStatements())[1]
+    standing = extract("All forms go to the clinic by fax.", KnownStatements())[1]
     message = "They've opened a portal for them. Is that safer?"
     assert not heard(message, _Unsure(), standing)
     said = heard(message, _Unsure(ending={"portal": "fax"}), standing)
-    assert [(each.text, each.doubt) for each in said.ended] == [("The clinic wants all forms by fax", True)]
+    assert [(each.text, each.doubt) for each in said.ended] == [("All forms go to the clinic by fax", True)]
     assert [rule.text for rule in said.rules] == ["They've opened a portal for them"]
 
 
 def test_a_message_without_a_word_of_turning_ends_nothing_whatever_a_judge_says() -> None:
-    standing = extract("The clinic wants all forms by fax.", KnownStatements())[1]
+    standing = extract("All forms go to the clinic by fax.", KnownStatements())[1]
     judge = ScriptedJudge(ending={"loud": "fax"})
     assert not heard("Hospitals sound loud.", judge, standing).ended
     assert heard("Hospitals moved, quite loud.", judge, standing).ended
@@ -190,7 +190,7 @@ def test_nothing_takes_the_place_of_what_only_may_be_over() -> None:
         def ends(self, statements: Sequence[str], message: str) -> list[float]:
             return [-2.0 for _ in statements]
 
-    standing = extract("The clinic wants all forms by fax.", KnownStatements())[1]
+    standing = extract("All forms go to the clinic by fax.", KnownStatements())[1]
     said = heard("They've opened a portal for them. Is that safer?", Wavers(), standing)
     assert said.ended and not said.rules
 

@@ -66,8 +66,8 @@ def test_what_the_state_held_at_the_days_compactions(orchard_report: Report) -> 
     assert [text[:17] for text in first.not_shown] == ["I decide to adjus"]
     files = next(one for one in second.held if one.kind == "edited files")
     assert len(files.items) == files.surviving == 17
-    assert files.shown == 9, "the last edited ones; what was done before the compaction has the other room"
-    assert "+8: files.list" in main_day(orchard_report).frames[second.after_turns].base
+    assert files.shown == 8, "the last edited ones; what was done before the compaction has the other room"
+    assert "+9: files.list" in main_day(orchard_report).frames[second.after_turns].base
 
 
 def test_a_compaction_without_a_call_after_it(opencode_report: Report) -> None:

@@ -309,11 +309,10 @@ def _is_finite(main: list[str], place: int) -> bool:
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """How a sentence reads: its weight in hundredths of a logit, from 0 on more likely lasting than not, its section, and
-    the names of what it has."""
+    """How a sentence reads: its weight in hundredths of a logit, from 0 on more likely lasting than not, and the names of
+    what it has."""
 
     weight: int
-    section: str
     is_order: bool
     names: frozenset[str] = frozenset()
 
@@ -329,48 +328,7 @@ def read_sentence(text: str) -> Reading:
     names = frozenset(features(text))
     table = weights()
     weight = table[""] + sum(table.get(name, 0) for name in names)
-    return Reading(weight, _section(text, names), not names.isdisjoint(_ORDERS), names)
+    return Reading(weight, not names.isdisjoint(_ORDERS), names)
 
 
 _ORDERS = frozenset(["frame order", "frame order not", "frame order never", "frame order all", "frame order only"])
-
-
-def _section(text: str, names: frozenset[str]) -> str:
-    if _OF_TALK.search(text) or (("of I" in names or "first I" in names) and not names.isdisjoint(_LIKINGS)):
-        return "preferences"
-    if not names.isdisjoint(_CHOICES):
-        return "decisions"
-    if (
-        names.isdisjoint(_DEMANDS)
-        and not names.isdisjoint(("has number", "a name", "has quoted"))
-        and not names.isdisjoint(("frame now", "frame bare"))
-    ):
-        return "notes"
-    return "constraints"
-
-
-_LIKINGS = frozenset(["has want", "I now", "I would", "I may", "I will"])
-_CHOICES = frozenset(["two choosing", "has settled", "we will", "we doing", "I doing"])
-_DEMANDS = frozenset(
-    [
-        "has all",
-        "has never",
-        "has none",
-        "has no",
-        "has only",
-        "has must",
-        "has should",
-        "has dont",
-        "has if_",
-        "has most",
-        "has instead",
-        "has insist",
-        "has need",
-        "general",
-        "frame order",
-    ]
-)
-_OF_TALK = any_case(
-    r"\b(?:(?:your|ur) (?:answers?|repl(?:y|ies)|responses?|explanations?|messages?|suggestions?|tone)|answers?\b|repl(?:y|ies) (?:short|brief|in)|talk to me|explain|tell me|show me|give me|call me|for me\b|to me\b|ask me|me as|me like|emojis?|flatter|small talk)"
-)
-"""Words about how the user and the agent talk."""

@@ -50,7 +50,6 @@ from hudkit.ingest.extraction.lasting import (
     Place,
     belief,
     insists,
-    is_believed,
     is_errand,
     is_of_the_moment,
     own_sentences,
@@ -225,15 +224,13 @@ def extract(
         sentences = own_sentences(sentences)
     if by_agent:
         return _of_agent(sentences, standing)
-    judged = None
-    if judge is not None and weighed and len(sentences) <= _MAX_JUDGED:
-        judged = JudgedSentences(sentences, message, judge)
-    return _of_user(sentences, standing, judged, weighed=weighed)
+    model = judge if len(sentences) <= _MAX_JUDGED else None
+    return _of_user(sentences, standing, JudgedSentences(sentences, message, model), weighed=weighed)
 
 
 def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tuple[Extracted, KnownStatements]:
     """An agent announces decisions, and offers; the rules are the user's."""
-    step = _Extraction(sentences, standing)
+    step = _Extraction(sentences, standing, JudgedSentences(sentences, ""))
     step.decide(sentences, by_agent=True)
     step.leave_echoes()
     step.tell_what_decisions_are_of()
@@ -246,7 +243,7 @@ def _of_agent(sentences: tuple[Sentence, ...], standing: KnownStatements) -> tup
 
 
 def _of_user(
-    sentences: tuple[Sentence, ...], standing: KnownStatements, judged: JudgedSentences | None, *, weighed: bool
+    sentences: tuple[Sentence, ...], standing: KnownStatements, judged: JudgedSentences, *, weighed: bool
 ) -> tuple[Extracted, KnownStatements]:
     step = _Extraction(sentences, standing, judged)
     step.answer(find_answer(sentences, standing.offer))
@@ -288,9 +285,7 @@ _Worded = TypeVar("_Worded", StatedRule, Heard)
 class _Extraction:
     """The working copy of one message; it lives no longer than the call that made it."""
 
-    def __init__(
-        self, sentences: tuple[Sentence, ...], standing: KnownStatements, judged: JudgedSentences | None = None
-    ) -> None:
+    def __init__(self, sentences: tuple[Sentence, ...], standing: KnownStatements, judged: JudgedSentences) -> None:
         self.sentences = sentences
         self.standing = standing
         self._judged = judged
@@ -467,8 +462,10 @@ class _Extraction:
         for index, section, text in heard:
             line = line_of(self.sentences[index])
             text = with_referent(text, self.sentences[index - 1] if index else None)
-            if len(text) > MAX_RULE or any(
-                says_again(text, statement.text) for statement in self.standing.statements()
+            if (
+                not text
+                or len(text) > MAX_RULE
+                or any(says_again(text, statement.text) for statement in self.standing.statements())
             ):
                 continue
             self.used.add(index)
@@ -490,26 +487,39 @@ class _Extraction:
     def hear_judged(self) -> None:
         """Say what a judge takes for lasting in whole sentences, and add those that nothing was read in."""
         judged = self._judged
-        if judged is None:
-            return
         done: set[int] = set()
-        self._rules = tuple(self._said_whole(self._rules, judged, done))
-        self._preferences = list(self._said_whole(self._preferences, judged, done))
-        self._facts = list(self._said_whole(self._facts, judged, done))
+        if judged.is_by_model:
+            self._rules = tuple(self._said_whole(self._rules, judged, done))
+            self._preferences = list(self._said_whole(self._preferences, judged, done))
+            self._facts = list(self._said_whole(self._facts, judged, done))
         heard = [
             (index, text)
             for index, sentence in self._unread()
-            if judged.surely_lasts(index, doubted=read_lasting(sentence, weighed=False) is None)
+            if self._surely_lasts(index)
             and not (self._is_said(sentence) or self._is_in_a_rule(sentence))
             and (text := judged.whole(index, was_read=False))
             and not any(says_again(text, statement.text) for statement in self.standing.statements())
         ]
+        form = FORM_BY_MODEL if judged.is_by_model else FORM_BY_GRAMMAR
         for index, text in heard if len(heard) <= _MAX_STATEMENTS else ():
             section = judged.judged[index].section
             self.used.add(index)
-            self._state(section, text, line_of(self.sentences[index]), FORM_BY_MODEL)
+            self._state(section, text, line_of(self.sentences[index]), form)
             if section == "constraints":
                 self._stated = (*self._stated, self._rules[-1])
+
+    def _surely_lasts(self, index: int) -> bool:
+        """Whether a judge is sure enough of a sentence in which nothing was read."""
+        sentence, section, place = (
+            self.sentences[index],
+            self._judged.judged[index].section,
+            Place(self.sentences, index),
+        )
+        doubted = read_lasting(sentence, weighed=False) is None or (
+            not self._judged.is_by_model and is_of_the_moment(sentence.text, section, place)
+        )
+        weight = belief(sentence.text, section, FORM_BY_GRAMMAR, place)
+        return self._judged.surely_lasts(index, weight, doubted=doubted)
 
     def _said_whole(self, stated: Iterable[_Worded], judged: JudgedSentences, done: set[int]) -> Iterator[_Worded]:
         """Yield statements in the words of their whole sentence, once; `done` are the places of those that were."""
@@ -538,16 +548,13 @@ class _Extraction:
         if index is None:
             return True
         place = Place(self.sentences, index)
-        if self._judged is None or prefers_a_way(text, section, place):
-            believed = is_believed(text, section, stated.form, place)
-        else:
-            by_rules = is_believed(text, section, stated.form, place)
-            weight = belief(text, section, stated.form, place)
-            doubted = is_of_the_moment(text, section, place)
-            believed = self._judged.is_believed(index, weight, by_rules=by_rules, doubted=doubted) or (
-                by_rules and _is_plainly_said(section, self.sentences[index])
-            )
-        if believed:
+        if prefers_a_way(text, section, place) or self._judged.is_believed(
+            index,
+            belief(text, section, stated.form, place),
+            doubted=is_of_the_moment(text, section, place),
+            by_table=stated.form != FORM_BY_GRAMMAR,
+            plain=_is_plainly_said(section, self.sentences[index]),
+        ):
             return True
         self.used.discard(index)
         return False
@@ -828,7 +835,7 @@ class _Extraction:
             return
         own = own_lines(self.sentences)
         weights = self._weights_over(own)
-        if self._judged is not None:
+        if self._judged.is_by_model:
             statement, self._is_replaced = self._judged_over(weights)
         else:
             statement = max(weights, key=weights.__getitem__, default=None)
@@ -877,7 +884,7 @@ class _Extraction:
     def _judged_over(self, weights: Mapping[Statement, int]) -> tuple[Statement | None, bool]:
         """What a judge says that a message ends, where nothing else is over by it, and whether something takes its place."""
         is_over = self._ended or self._withdrawn or any(each.replaces for each in self._decisions)
-        if self._judged is None or not self.sentences or is_over:
+        if not self.sentences or is_over:
             return None, True
         message = " ".join(map(line_of, self.sentences)).casefold()
         latest = self.standing.latest if self.standing.age <= _RECENT_MESSAGES else ()
@@ -926,11 +933,13 @@ class _Extraction:
             return
         ended, own = over[0], own_lines(self.sentences)
         text = said_in_place(own, ended.text) if self._is_surely_over else ""
-        if not text and self._judged is not None and self._is_replaced:
+        if not text and self._judged.is_by_model and self._is_replaced:
             text = self._judged.in_place(own)
         if not text or any(says_again(text, statement.text) for statement in self._standing_now()):
             return
         line = next((each for each in own if text.startswith(each.replace("’", "'").strip(" .!")[:20])), own[0])
+        if not self._judged.may_hold(line):
+            return
         text = _cut(in_context(text, ended.text))
         self._state(ended.section, text, line, FORM_IN_PLACE)
 
@@ -1147,12 +1156,23 @@ def _is_within(text: str, texts: Iterable[str]) -> bool:
 
 
 def _is_plainly_said(section: str, sentence: Sentence) -> bool:
-    """Whether a sentence says in so many words what somebody prefers, or where his work stands: no judge is asked."""
-    if section == "preferences":
-        return _I_PREFER.search(sentence.bare) is not None
-    return section == "notes" and says_where_work_stands(sentence)
+    """Whether a sentence says in so many words what is to be done ever, what somebody prefers, has decided, or where his
+    work stands."""
+    if section == "notes":
+        return says_where_work_stands(sentence)
+    if section == "constraints":
+        return _EVER.match(sentence.bare) is not None
+    plain = {"preferences": _I_PREFER, "decisions": _WE_DECIDED}.get(section)
+    return plain is not None and plain.search(sentence.bare) is not None
 
 
+_EVER = any_case(
+    r"^(?:(?:and|so|also|please|but),? )*(?:always|never) (?!(?:mind|the|a|an|in|on|seen|had|been|was|is|again|heard|saw|got|did|good|nice|ever|my|our)\b)[a-z]"
+)
+_WE_DECIDED = any_case(
+    r"\b(?:we|i)(?:['’]ve| have)? (?:\w+ ){0,4}(?:decided|chose|chosen|settled|opted|picked)\b"
+    r"|\bit(?:['’]s| is) [\w .+-]{2,30} after all\b|\b(?:we|i)(?:['’]ll| will) \w+ [\w .+-]{2,40} instead of\b"
+)
 _I_PREFER = any_case(r"\bi (?:\w+ )?prefer\b|\bmy (?:\w+ )?preferences? (?:is|are|for)\b")
 
 

@@ -22,6 +22,7 @@ from hudkit.ingest.extraction.clause_weights import belief_weights
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_told, wonders
 from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules
 from hudkit.ingest.extraction.prose import Sentence, line_of
+from hudkit.ingest.extraction.sentence_network import network
 from hudkit.ingest.extraction.word_classes import ONCE_VERBS
 
 _INSISTED = 150
@@ -119,7 +120,7 @@ _POINTS_BACK = any_case(
 )
 
 _LASTING = 40
-"""Hundredths of a logit from which on a sentence that no table knows is weighed where it stands (`is_believed`)."""
+"""Hundredths of a logit from which on a sentence that no table knows is weighed where it stands (`belief`)."""
 
 
 def read_lasting(sentence: Sentence, *, insisted: bool = False, weighed: bool = True) -> tuple[str, str] | None:
@@ -162,7 +163,7 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False, weighed: bool = 
     if is_report(bare) and not reading.is_order and not _BINDS.search(bare):
         return None
     line = " ".join(sentence.text[polite.end() :].split()).rstrip("? ") if polite else line_of(sentence)
-    return reading.section, without_lead(line)
+    return network().section(bare, reading.names), without_lead(line)
 
 
 _CLAUSES = any_case(
@@ -183,7 +184,7 @@ def _best_reading(bare: str) -> Reading:
     for clause in clauses if len(clauses) > 1 else ():
         reading = read_sentence(clause.strip())
         if reading.weight - _OF_A_CLAUSE > best.weight:
-            best = msgspec.structs.replace(best, weight=reading.weight - _OF_A_CLAUSE, section=reading.section)
+            best = msgspec.structs.replace(best, weight=reading.weight - _OF_A_CLAUSE)
     return best
 
 
@@ -210,7 +211,7 @@ def is_errand(bare: str) -> bool:
 
 
 _OPEN = any_case(
-    r"^(?:dear all,? |hi all,? )?we(?:['’]re| are) (?:an?|building|making|writing|developing|running)\b|^(?:we|i) have an? \w+|^(?:let['’]?s|let us) (?:begin|show|leave|see|start)\b|^(?:[\w-]+ keeps? \w+ing|many \w+|you['’]?re right|you are right|(?:info|warn|warning|error|debug|trace|fatal):|all right, let['’]?s|just curious|before you dive|i must|i tend|bear with|my \w+(?: \w+){0,4} (?:is|are) an? (?:mess|horror|disaster))\b|\bplease help\W*$|^(?:ask|tell|call|wake) me if you (?:have|need|want|like)(?: to)?\W*$|^[a-z]+, then [a-z]+\W*$|\basks? (?:whether|if)\b|\b(?:presently|currently|bear with me|not a decision|couple (?:of )?things)\b|^(?:no idea|(?:i )?(?:do not|don['’]?t) know|not sure|dunno|(?:we|i|you|they|one) could)\b|^(?:please )?(?:note|check|see|say|find out|look) (?:where|who|what|why|how|when|whether|if)\b|n['’]?t \w+(?: \w+){0,4} yet\W*$|^(?:everything|all(?: of (?:it|them))?) (?:is|are) (?:now )?\w+ed\W*$"
+    r"^(?:dear all,? |hi all,? )?we(?:['’]re| are) (?:an?|building|making|writing|developing|running)\b|^(?:we|i) have an? \w+|^(?:let['’]?s|let us) (?:begin|show|leave|see|start)\b|^(?:[\w-]+ keeps? \w+ing|many \w+|you['’]?re right|you are right|(?:info|warn|warning|error|debug|trace|fatal):|all right, let['’]?s|just curious|before you dive|i must|i tend|bear with|my \w+(?: \w+){0,4} (?:is|are) an? (?:mess|horror|disaster))\b|\bplease help\W*$|^(?:ask|tell|call|wake) me if you (?:have|need|want|like)(?: to)?\W*$|^[a-z]+, then [a-z]+\W*$|\basks? (?:whether|if)\b|\b(?:presently|currently|bear with me|not a decision|couple (?:of )?things)\b|^(?:no idea|(?:i )?(?:do not|don['’]?t) know|not sure|dunno|(?:we|i|you|they|one) could)\b|^(?:please )?(?:note|check|see|say|find out|look) (?:where|who|what|why|how|when|whether|if)\b|n['’]?t \w+(?: \w+){0,4} yet\W*$|^(?:everything|all(?: of (?:it|them))?) (?:is|are) (?:now )?\w+ed\W*$|^(?:each|every|all|any) [^,]{2,60}? since (?:the|my|our|this|last|yesterday|\w+day)\b[^,]*$"
 )
 """What is not decided, asked to be looked up, or done."""
 
@@ -326,12 +327,6 @@ _GROUPS = frozenset(["rule", "decision", "preference", "fact", "limit", "custom"
 _WHOLE = 0.8
 """The share of its sentence that a statement has which is the whole of it."""
 
-_PREFERRED = -100
-"""The same for what is liked: whoever says that he likes something mostly means it for longer, and it binds nobody."""
-
-_BELIEVED = -35
-"""Hundredths of a logit from which on a statement is believed."""
-
 
 def is_of_the_moment(text: str, section: str, place: Place) -> bool:
     """Return whether a statement is told for the sake of a question, or is about one thing at hand, whatever its weight."""
@@ -374,16 +369,6 @@ _OF_A_THIRD = any_case(
     r"^(?:my|our|the) (?:colleague|neighbou?r|friend|brother|sister|kid|son|daughter|mother|mum|father|dad|cat|dog|roommate|flatmate|co-?worker)s? (?:always|never|hardly ever|only|constantly|keeps?)\b"
 )
 """How somebody tells of another: "my colleague never writes tests"."""
-
-
-def is_believed(text: str, section: str, form: str, place: Place) -> bool:
-    """Return whether a statement that fits a table, or lasts by its grammar, is meant to last where it stands."""
-    if prefers_a_way(text, section, place):
-        return True
-    if is_of_the_moment(text, section, place):
-        return False
-    least = _PREFERRED if section == "preferences" else _BELIEVED
-    return belief(text, section, form, place) >= least
 
 
 def prefers_a_way(text: str, section: str, place: Place) -> bool:

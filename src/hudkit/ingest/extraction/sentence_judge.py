@@ -1,9 +1,10 @@
-"""What a model that judges sentences adds to the rules; `hudkit.ingest.sentence_model` is one.
+"""What a judge of sentences adds to the rules: the network that comes with the package, or a model in its place.
 
 A judge is asked of each of the user's sentences whether it is meant to last. A statement that the rules read in a sentence
-is then believed by both: by the judge and by how it reads where it stands. What is believed is kept as the whole sentence,
-with the one before it where it says little alone, and so is a sentence in which the rules read nothing and of which the
-judge is sure. It is asked, too, which statement a message ends where the rules found none.
+is then believed by both: by the judge and by how it reads where it stands. A sentence in which the rules read nothing and of
+which the judge is sure is kept whole, with the one before it where it says little alone. The network
+(`sentence_network`) is asked always. Where a model is there (`hudkit.ingest.sentence_model` is one), it is asked instead; what it believes is kept as
+the whole sentence, and it is asked, too, which statement a message ends where the rules found none.
 
 For example, of "My pupils are in year 4. Can you write a worksheet on volcanoes?" the rules read nothing, and the judge
 adds `My pupils are in year 4`.
@@ -14,27 +15,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from hudkit.ingest.extraction.caseless import any_case
+from hudkit.ingest.extraction.clause_grammar import read_sentence
 from hudkit.ingest.extraction.conflicts import Statement
 from hudkit.ingest.extraction.imperatives import MAX_RULE
 from hudkit.ingest.extraction.lasting import with_referent, without_lead
 from hudkit.ingest.extraction.prose import LABEL, Sentence, line_of
+from hudkit.ingest.extraction.sentence_network import network
 
-_BELIEF_COUNTS = 0.5
-"""How much what the rules say of a statement counts beside the judge: both are logits."""
-_DOUBTED = 0.0
-"""The logit below which a statement that the rules believe is not."""
-_BELIEVED, _SURE = 1.0, 1.5
-"""The logits from which on a statement of the rules is believed, and a sentence is kept that they read nothing in: .95 of
-what was kept was right by three hands that the model had not seen."""
+_BY_GRAMMAR, _BY_TABLE, _PLAIN = 1.0, -1.0, -5.0
+"""The sum of what network and rules say of a statement from which on it is believed: where it was read by its grammar
+alone, where it fits a table of wordings, and where it is said in so many words."""
+_LEAST_BELIEF = -150
+"""The least that the rules say of what fits a table, in hundredths of a logit: the network is heard where they doubt it."""
+_OF_THE_MOMENT = -1.85
+"""The logit of the network below which a sentence takes the place of nothing that is over."""
+_RULES_COUNT = 0.5
+"""How much that sum counts beside a model: both are logits."""
+_DOUBTED, _BELIEVED = 0.0, 1.0
+"""The logit of a model below which a statement that network and rules believe is not, and the sum from which on it is."""
 _WEIGHT_COUNTS, _LEAST_WEIGHT, _OVER = 0.5, -300, -4.0
 """How much what the rules say of an ending counts beside the judge, the least that it can be, and the sum from which on a
 statement may be over: chosen by five sets of talks and forty sessions that the model had not seen."""
 
-_CERTAIN = 3.0
-"""The logit from which on a judge is believed although a gate of the rules says no."""
 _REPLACED = 0.0
 """The sum from which on something takes the place of what is over."""
 _IN_PLACE = 0.0
@@ -66,6 +72,18 @@ class Judged(NamedTuple):
     section: str
 
 
+class Limits(NamedTuple):
+    """The logits of a judge from which on a sentence is kept that the rules read nothing in."""
+
+    sure: float
+    certain: float
+    """The same where a gate of theirs says no."""
+
+
+OF_NETWORK = Limits(sure=0.2, certain=2.5)
+OF_MODEL = Limits(sure=1.5, certain=3.0)
+
+
 class SentenceJudge(Protocol):
     """A model that reads what a person writes. The same words are judged the same, always. It can be hashed."""
 
@@ -79,32 +97,55 @@ class SentenceJudge(Protocol):
 
 
 class JudgedSentences:
-    """The sentences of one message, with what a judge says of them."""
+    """The sentences of one message, with what a judge says of them: a model where there is one, else the network."""
 
-    def __init__(self, sentences: Sequence[Sentence], message: str, judge: SentenceJudge) -> None:
+    def __init__(self, sentences: Sequence[Sentence], message: str, model: SentenceJudge | None = None) -> None:
         self._sentences = sentences
-        message = LABEL.sub("", message)
-        self._message = " ".join(message.split())
-        self._judge = judge
-        self.judged: Sequence[Judged] = judge.judge(list(map(_line, sentences)), message)
+        self._message = LABEL.sub("", message)
+        self._model = model
+        self._limits = OF_MODEL if model is not None else OF_NETWORK
 
-    def is_believed(self, index: int, belief: int, *, by_rules: bool, doubted: bool) -> bool:
-        """Return whether a statement is meant to last; `belief` is what the rules say, in hundredths of a logit.
+    @cached_property
+    def judged(self) -> Sequence[Judged]:
+        """Return what each sentence is said for."""
+        if self._model is None:
+            return self._by_network
+        return self._model.judge(list(map(_line, self._sentences)), self._message)
 
-        `by_rules`: that is enough for them; `doubted`: a gate of theirs says that it is of the moment.
+    @cached_property
+    def _by_network(self) -> Sequence[Judged]:
+        return list(map(_judged_by_network, self._sentences))
+
+    @property
+    def is_by_model(self) -> bool:
+        """Return whether a model was asked."""
+        return self._model is not None
+
+    def is_believed(self, index: int, belief: int, *, doubted: bool, by_table: bool, plain: bool) -> bool:
+        """Return whether a statement that the rules read in a sentence is meant to last.
+
+        `belief` is what they say of it, in hundredths of a logit. `doubted`: a gate of theirs says no; `by_table`:
+        it fits a table of wordings; `plain`: it is said in so many words.
         """
-        logit = self.judged[index].logit
-        if doubted and logit < _CERTAIN:
-            return False
-        return (by_rules and logit >= _DOUBTED) or logit + _BELIEF_COUNTS * belief / 100 >= _BELIEVED
+        network, logit = self._by_network[index].logit, self.judged[index].logit
+        if doubted:
+            return logit >= self._limits.certain
+        together = network + (max(belief, _LEAST_BELIEF) if by_table else belief) / 100
+        by_rules = together >= (_PLAIN if plain else _BY_TABLE if by_table else _BY_GRAMMAR)
+        if self._model is None or (by_rules and plain):
+            return by_rules
+        return (by_rules and logit >= _DOUBTED) or logit + _RULES_COUNT * together >= _BELIEVED
 
     def lasts(self, index: int) -> bool:
         """Return whether the judge says so of a sentence in which the rules read something."""
-        return self.judged[index].logit >= _BELIEVED
+        return self.judged[index].logit >= (_BELIEVED if self.is_by_model else self._limits.sure)
 
-    def surely_lasts(self, index: int, *, doubted: bool) -> bool:
+    def surely_lasts(self, index: int, belief: int, *, doubted: bool) -> bool:
         """Return whether it is sure enough of a sentence in which they read nothing; `doubted`: a gate says no."""
-        return self._says_something(index) and self.judged[index].logit >= (_CERTAIN if doubted else _SURE)
+        logit, limits = self.judged[index].logit, self._limits
+        if logit < (limits.certain if doubted else limits.sure) or not self._says_something(index):
+            return False
+        return self.is_by_model or logit + belief / 100 >= _BY_GRAMMAR
 
     def whole(self, index: int, *, was_read: bool) -> str:
         """Return the words of a sentence, with the one before it where it says little without; `was_read` by the rules.
@@ -134,6 +175,14 @@ class JudgedSentences:
         logit, line = max(likely, default=(0.0, ""))
         return without_lead(line) if line and logit >= _IN_PLACE else ""
 
+    def may_hold(self, line: str) -> bool:
+        """Return whether one of the sentences may say what holds now, and does not surely speak of the moment."""
+        index = next((index for index, sentence in enumerate(self._sentences) if line_of(sentence) == line), None)
+        if index is None:
+            return True
+        least = 0.0 if _OWN_PLAN.match(self._sentences[index].bare) else _OF_THE_MOMENT
+        return self.judged[index].logit >= least
+
     def _says_something(self, index: int) -> bool:
         """Whether a sentence has more than hardly a word, announces nothing that stands behind it, and is no own plan."""
         bare = self._sentences[index].bare
@@ -143,17 +192,23 @@ class JudgedSentences:
         """Return the one of some statements that the message may end, and whether it does so likely enough that something
         takes its place; `weights` are what the rules say of each, in hundredths of a logit, `spoken_of` what the agent said
         before it."""
-        if not weights:
+        if not weights or self._model is None:
             return None, False
         before = spoken_of[-_MAX_BEFORE:]
-        turn = (f"{before} / " if before else "") + self._message[:_MAX_TURN]
-        logits = self._judge.ends([each.text for each in weights], turn)
+        turn = (f"{before} / " if before else "") + " ".join(self._message.split())[:_MAX_TURN]
+        logits = self._model.ends([each.text for each in weights], turn)
         likely = {
             statement: logit + _WEIGHT_COUNTS * max(weight, _LEAST_WEIGHT) / 100
             for (statement, weight), logit in zip(weights.items(), logits, strict=True)
         }
         best = max(likely, key=likely.__getitem__)
         return best if likely[best] >= _OVER else None, likely[best] >= _REPLACED
+
+
+def _judged_by_network(sentence: Sentence) -> Judged:
+    names = read_sentence(sentence.bare).names
+    logit = network().logit(sentence.bare, names)
+    return Judged(logit, network().section(sentence.bare, names) if logit > 0 else "")
 
 
 def _line(sentence: Sentence) -> str:

@@ -395,7 +395,7 @@ _TURNS = frozenset(["turned", "no longer", "ended", "contrast"])
 _NO_TURN = -90
 """Hundredths of a logit that a message without a word of turning must say more."""
 
-LIKELY_OVER = -160
+LIKELY_OVER = -190
 """Hundredths of a logit from which on a statement is marked: one that is over and stands does more harm than one that
 holds and is asked about."""
 
