@@ -12,6 +12,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -32,6 +33,7 @@ from hudkit.ingest.extraction.sentence_network import (
 )
 from hudkit.ingest.sentence_model.encoder import KINDS
 
+_PLACE = Path(__file__).parent.parent / "src/hudkit/ingest/extraction"
 _WIDTH, _FILTERS, _LEAST_WORD, _LEAST_NAME = 32, 24, 5, 8
 _RATE, _DECAY, _BATCH, _ROUNDS, _DROPPED, _HIDDEN_WORDS = 3e-3, 0.01, 64, 10, 0.4, 0.1
 _NETWORKS, _SECTIONS_COUNT = 2, 0.3
@@ -166,7 +168,8 @@ def learn(all_cases: Sequence[Case]) -> _Network:
             loss.backward()
             optimizer.step()
             schedule.step()
-    return network.eval()
+    network.eval()
+    return network
 
 
 def _padded(read: Sequence[tuple[list[int], list[int], list[int]]], no_name: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -211,7 +214,7 @@ def main() -> None:
     table = table_of(networks)
     report(table, [case for case in everything if case.place in without])
     if options.write:
-        TABLE.write_bytes(msgspec.msgpack.encode(table))
+        _PLACE.joinpath(TABLE).write_bytes(msgspec.msgpack.encode(table))
 
 
 if __name__ == "__main__":

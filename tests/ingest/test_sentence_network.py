@@ -1,4 +1,4 @@
-"""The network that reads the words of a sentence: it computes what it says, and knows what lasts from what is over."""
+"""The network that reads the words of a sentence: what it computes, and that it knows what lasts."""
 
 from __future__ import annotations
 

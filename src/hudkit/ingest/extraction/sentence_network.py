@@ -20,13 +20,13 @@ import re
 import sys
 from collections.abc import Collection, Sequence
 from functools import cache, reduce
-from pathlib import Path
+from importlib import resources
 
 import msgspec
 
 from hudkit.ingest.extraction.clause_grammar import word_class
 
-TABLE = Path(__file__).with_name("sentence_network.msgpack")
+TABLE = "sentence_network.msgpack"
 WIDTHS = (1, 2, 3)
 """Words that the filters read at once; there are as many filters of each of the three widths."""
 SECTIONS = ("constraints", "preferences", "decisions", "notes")
@@ -40,8 +40,8 @@ _MAX_TEXT, _MAX_TOKENS = 600, 60
 
 def tokens_of(text: str) -> list[str]:
     """Return the words of a sentence as the network reads them: in lower case, numbers as `0`, each mark alone."""
-    found = _TOKEN.findall(text[:_MAX_TEXT].lower().replace("’", "'"))[:_MAX_TOKENS]
-    return ["0" if token[0].isdigit() else token for token in found]
+    tokens = _TOKEN.findall(text[:_MAX_TEXT].lower().replace("’", "'"))[:_MAX_TOKENS]
+    return ["0" if token[0].isdigit() else token for token in tokens]
 
 
 class NetworkTable(msgspec.Struct, frozen=True):
@@ -82,29 +82,29 @@ class SentenceNetwork:
 
     def logit(self, text: str, names: Collection[str]) -> float:
         """Return how much speaks for it that a sentence is meant to last; `names` are those of its grammar."""
-        return self._answer(0, self._found(text), names)
+        return self._answer(0, self._most(text), names)
 
     def section(self, text: str, names: Collection[str]) -> str:
         """Return the section that a sentence belongs to that is meant to last."""
-        found = self._found(text)
-        answers = [self._answer(number, found, names) for number in range(1, 1 + len(SECTIONS))]
+        most = self._most(text)
+        answers = [self._answer(number, most, names) for number in range(1, 1 + len(SECTIONS))]
         return SECTIONS[answers.index(max(answers))]
 
-    def _answer(self, number: int, found: Sequence[float], names: Collection[str]) -> float:
+    def _answer(self, number: int, most: Sequence[float], names: Collection[str]) -> float:
         table = self._table
-        by_words: float = sum(map(operator.mul, found, table.outputs[number]))
+        by_words: float = sum(map(operator.mul, most, table.outputs[number]))
         by_grammar = sum([table.names[name][number] for name in names if name in table.names])
         return table.starts[number] + by_words + by_grammar
 
-    def _found(self, text: str) -> list[float]:
+    def _most(self, text: str) -> list[float]:
         """What each filter finds most at a place of the sentence, over its bias."""
         rows = list(map(self._row, tokens_of(text))) or [self._row("")]
         now, before, earlier = zip(*rows, strict=True)
-        one, two = self._begin
+        word_before, two_before = self._begin
         sums = map(
             operator.add,
-            map(operator.add, (*now, one, two), (one, *before, one)),
-            (two, two, *earlier),
+            map(operator.add, (*now, word_before, two_before), (word_before, *before, word_before)),
+            (two_before, two_before, *earlier),
         )
         most = reduce(self._larger, sums).to_bytes(2 * self._count, sys.byteorder)
         return list(map(max, map(operator.sub, memoryview(most).cast("H"), self._table.biases), _ZEROS))
@@ -152,4 +152,5 @@ _ZEROS = (0.0,) * 1_000
 @cache  # read with the first message, not when the package is imported
 def network() -> SentenceNetwork:
     """Return the network that comes with the package."""
-    return SentenceNetwork(msgspec.msgpack.decode(TABLE.read_bytes(), type=NetworkTable))
+    table = resources.files(__package__).joinpath(TABLE).read_bytes()
+    return SentenceNetwork(msgspec.msgpack.decode(table, type=NetworkTable))
