@@ -9,8 +9,8 @@ Knowledge in a Neural Network", 2015): `python -m bench.sentence_network` (decis
 What a filter finds in a word depends on nothing else, so the file has it ready: a byte for each filter. The bytes of
 a word are lanes of one number; what stands at a place of the sentence is the sum of three numbers: 40 µs a sentence.
 
-For example, "My pupils are in year 4." has no word of a rule, and is kept: the network has learned from others
-that who somebody works for, told in the present, holds for longer.
+For example, "The warehouse people don't speak English." has no word of a rule, and is kept: the network has learned
+from others that who somebody works for, told in the present, holds for longer.
 """
 
 from __future__ import annotations
