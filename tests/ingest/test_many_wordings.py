@@ -159,6 +159,10 @@ def test_what_a_later_message_turns_from_may_be_over(first: str, then: str) -> N
         ("Every PR needs two approvals.", "PR 88 has its two approvals now, merge it"),
         ("All amounts in euro, always.", "the amount in row 3 is wrong, should be 30"),
         ("We deploy on Tuesdays only.", "The deploy took two hours, all is well"),
+        (
+            "The warehouse is read-only for us: never run UPDATE on it.",
+            "Great, that is enough on the meters. New task: estimate the bill.",
+        ),
         ("Never use semicolons.", "fine, but the second sentence is missing a verb"),
         ("The plumber is Mr Eckert.", "Eckert comes tomorrow at nine, remind me"),
         ("No new endpoints in v1.", "Add the endpoint for returns to v2."),

@@ -348,6 +348,8 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int)
         return NEVER_OVER  # it has found what it ends
     if "mends" in turn.manner and turn.cues.isdisjoint(_STRONG - {"bad"}):
         return NEVER_OVER  # what was made is wrong, not what was said
+    if _NEW_WORK.search(turn.text) and not topic_stems(turn.text) & topic_stems(statement.text):
+        return NEVER_OVER  # what is done is the work before it
     if _BOUNDED.search(statement.text) and _PARTLY.search(turn.text):
         return NEVER_OVER  # it is waited for still
     turns = not _TURNING.isdisjoint(turn.cues) or (
@@ -364,6 +366,9 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int)
     weight = table[""] + _weight_of_turn(turn) + sum(table.get(name, 0) for name in names)
     return weight if turns else weight + _NO_TURN
 
+
+_NEW_WORK = any_case(r"\b(?:new|next|another) (?:task|job|topic|piece of work)\b[:.,]?")
+"""How somebody goes on to other work."""
 
 _PARTLY = any_case(
     r"\b(?:so far|not yet|almost|nearly|n['’]t \w+ yet|(?:\d+|one|two|three|four|five|some|half|most|few) of (?:the |them |us )?)\b"
@@ -395,7 +400,7 @@ _TURNS = frozenset(["turned", "no longer", "ended", "contrast"])
 _NO_TURN = -90
 """Hundredths of a logit that a message without a word of turning must say more."""
 
-LIKELY_OVER = -190
+LIKELY_OVER = -175
 """Hundredths of a logit from which on a statement is marked: one that is over and stands does more harm than one that
 holds and is asked about."""
 
