@@ -495,7 +495,8 @@ class _Extraction:
         heard = [
             (index, text)
             for index, sentence in self._unread()
-            if self._surely_lasts(index)
+            if judged.may_last(index)
+            and self._surely_lasts(index)
             and not (self._is_said(sentence) or self._is_in_a_rule(sentence))
             and (text := judged.whole(index, was_read=False))
             and not any(says_again(text, statement.text) for statement in self.standing.statements())

@@ -140,6 +140,10 @@ class JudgedSentences:
         """Return whether the judge says so of a sentence in which the rules read something."""
         return self.judged[index].logit >= (_BELIEVED if self.is_by_model else self._limits.sure)
 
+    def may_last(self, index: int) -> bool:
+        """Return whether it is sure enough of a sentence in which they read nothing, if nothing else speaks against it."""
+        return self.judged[index].logit >= self._limits.sure
+
     def surely_lasts(self, index: int, belief: int, *, doubted: bool) -> bool:
         """Return whether it is sure enough of a sentence in which they read nothing; `doubted`: a gate says no."""
         logit, limits = self.judged[index].logit, self._limits
