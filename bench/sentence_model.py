@@ -1,9 +1,10 @@
 """Teaches the model of the extra `hearing` what a sentence is said for, and what a message ends.
 
 `python -m bench.sentence_model sentences --write` reads of `bench/recorder` what `bench.recorder_weights` reads,
-and the sets `hand_a` to `hand_h`. `endings --write` reads the talks of `hand_i` to `hand_x`, too, and what holds in
-the development sessions; without every second session and some sets, by which thresholds are chosen (`VALIDATION`).
-The third, eighth, tenth, eleventh and twelfth fresh set, the held-out sessions and BEAM are not read.
+the sets `hand_a` to `hand_h`, and the messages of 39 hands more. `endings --write` reads the talks of `hand_i` to
+`hand_ab`, too, and what holds in the development sessions; without every second session and some sets, by which
+thresholds are chosen (`VALIDATION`). The files in the package were learned before the messages and the last four talks.
+The third, eighth and tenth to thirteenth fresh set, the held-out sessions and BEAM are not read.
 
 Each learns low-rank additions to the matrices of the published model (Hu et al., "LoRA: Low-Rank Adaptation of
 Large Language Models", 2021) and a row for each thing that is asked, and puts them into

@@ -324,7 +324,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1_024)  # a sentence is asked for by each reader of a message
 def read_sentence(text: str) -> Reading:
-    """Return how much a sentence reads like one that is said for more than the moment, and as what."""
+    """Return how much a sentence reads like one that is said for more than the moment."""
     names = frozenset(features(text))
     table = weights()
     weight = table[""] + sum(table.get(name, 0) for name in names)

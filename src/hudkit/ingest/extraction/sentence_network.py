@@ -3,8 +3,7 @@
 A convolutional network after Kim, "Convolutional Neural Networks for Sentence Classification" (2014): filters read
 each word, and each two and three words that stand beside each other; of each counts what it finds most of. Beside
 them count the names of the sentence's grammar (`clause_grammar`). All weights are learned together, from labelled
-sentences and from what the model of the extra `hearing` says of these and of others (Hinton et al., "Distilling the
-Knowledge in a Neural Network", 2015): `python -m bench.sentence_network` (decision 50).
+sentences: `python -m bench.sentence_network` (decision 50).
 
 What a filter finds in a word depends on nothing else, so the file has it ready: a byte for each filter. The bytes of
 a word are lanes of one number; what stands at a place of the sentence is the sum of three numbers: 40 µs a sentence.

@@ -367,7 +367,7 @@ def how_over(turn: TurnOfTopic, statement: Statement, *, latest: bool, age: int)
     return weight if turns else weight + _NO_TURN
 
 
-_NEW_WORK = any_case(r"\b(?:new|next|another) (?:task|job|topic|piece of work)\b[:.,]?")
+_NEW_WORK = any_case(r"\b(?:new|next|another) (?:task|job|topic|piece of work)\b")
 """How somebody goes on to other work."""
 
 _PARTLY = any_case(
