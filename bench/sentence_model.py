@@ -3,7 +3,7 @@
 `python -m bench.sentence_model sentences --write` reads of `bench/recorder` what `bench.recorder_weights` reads,
 the sets `hand_a` to `hand_h`, and the messages of 39 hands more. `endings --write` reads the talks of `hand_i` to
 `hand_ab`, too, and what holds in the development sessions; without every second session and some sets, by which
-thresholds are chosen (`VALIDATION`). The files in the package were learned before the messages and the last four talks.
+thresholds are chosen (`VALIDATION`). The files in the package are older than the 39 hands.
 The third, eighth and tenth to thirteenth fresh set, the held-out sessions and BEAM are not read.
 
 Each learns low-rank additions to the matrices of the published model (Hu et al., "LoRA: Low-Rank Adaptation of
