@@ -41,10 +41,14 @@ HANDS = tuple(f"hand_{letter}" for letter in "abcdefgh")
 TALKERS = (*(f"hand_{letter}" for letter in "ijklmnpqrstuvwxyz"), "hand_aa", "hand_ab")
 """Hands that wrote talks; the second ones long talks, too, where hardly anything ends. Endings are learned from them;
 statements are not, as more of what BEAM's users say for the moment was kept."""
+LATER_TALKERS = tuple(f"hand_a{letter}" for letter in "cdefgh")
+"""Six hands more, from whose talks the model of the extra learns what a message ends; weights gained nothing."""
 MESSAGES = (
-    *(f"messages_{letter}" for letter in "abcdefghijklmnopqrst"),
-    *(f"learners_{letter}" for letter in "abcdefg"),
-    *(f"short_{letter}" for letter in "abcdefghijkl"),
+    *(f"messages_{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"),
+    "messages_aa",
+    *(f"learners_{letter}" for letter in "abcdefghijk"),
+    *(f"short_{letter}" for letter in "abcdefghijklmno"),
+    *(f"implicit_{letter}" for letter in "ab"),
 )
 """Hands that wrote single messages only: of every sort; of people who learn, make or plan something in a long
 conversation, of which most state nothing that lasts; and short and plain ones."""

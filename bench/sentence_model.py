@@ -1,10 +1,10 @@
 """Teaches the model of the extra `hearing` what a sentence is said for, and what a message ends.
 
 `python -m bench.sentence_model sentences --write` reads of `bench/recorder` what `bench.recorder_weights` reads,
-the sets `hand_a` to `hand_h`, and the messages of 39 hands more. `endings --write` reads the talks of `hand_i` to
-`hand_ab`, too, and what holds in the development sessions; without every second session and some sets, by which
-thresholds are chosen (`VALIDATION`). The files in the package are older than the 39 hands.
-The third, eighth and tenth to thirteenth fresh set, the held-out sessions and BEAM are not read.
+the sets `hand_a` to `hand_h`, and the messages of 55 hands more. `endings --write` reads the talks of `hand_i` to
+`hand_ah`, too, and what holds in the development sessions; without every second session and some sets, by which
+thresholds are chosen (`VALIDATION`). `--further` goes on from what the package has.
+The third, eighth and tenth to fifteenth fresh set, the held-out sessions and BEAM are not read.
 
 Each learns low-rank additions to the matrices of the published model (Hu et al., "LoRA: Low-Rank Adaptation of
 Large Language Models", 2021) and a row for each thing that is asked, and puts them into
@@ -270,11 +270,11 @@ def _normed(states: Tensor, norm: Any) -> Tensor:
     return nn.functional.layer_norm(states, states.shape[-1:], norm[0], norm[1], 1e-12)
 
 
-def learn(learner: Learner, cases: Sequence[Case], rounds: int) -> None:
-    """Teach the model with cases, each `rounds` times."""
+def learn(learner: Learner, cases: Sequence[Case], rounds: int, rate: float) -> None:
+    """Teach the model with cases, each `rounds` times, at a rate that falls."""
     read = [_read(learner.reader, case) for case in cases]
     learned = [parameter for parameter in learner.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.AdamW(learned, lr=_RATE, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(learned, lr=rate, weight_decay=0.01)
     steps = rounds * math.ceil(len(cases) / _BATCH)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1, (step + 1) / _WARM_UP) * max(0.02, 1 - step / steps)
@@ -349,6 +349,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="or elsewhere")
     parser.add_argument("--without", metavar="SET,SET", help="learn without these, and judge them")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--further", action="store_true", help="go on from what the package has, at half the rate")
     options = parser.parse_args()
     torch.manual_seed(1)
     random.seed(1)
@@ -358,10 +359,13 @@ def main() -> None:
     if options.what == "sentences":
         cases, place, without = [*sentence_cases()], ADDITIONS, {*recorder_weights.MESSAGE_VALIDATION}
     else:
-        sets = (*SETS, *recorder_weights.TALKERS)
+        sets = (*SETS, *recorder_weights.TALKERS, *recorder_weights.LATER_TALKERS)
         cases, place, without = [*talk_cases(sets), *session_cases()], ENDINGS, {*VALIDATION}
+    if options.further:
+        learner.take(place)
     without |= set(options.without.split(",") if options.without else ())
-    learn(learner, [case for case in cases if case.place not in without], options.rounds)
+    taught = [case for case in cases if case.place not in without]
+    learn(learner, taught, options.rounds, _RATE / 2 if options.further else _RATE)
     report(learner, [case for case in cases if case.place in without])
     if options.write:
         np.savez_compressed(options.out or place, **learner.additions())
