@@ -34,9 +34,9 @@ from hudkit.ingest.extraction.sentence_network import (
 from hudkit.ingest.sentence_model.encoder import KINDS
 
 _PLACE = Path(__file__).parent.parent / "src/hudkit/ingest/extraction"
-_WIDTH, _FILTERS, _LEAST_WORD, _LEAST_NAME = 32, 24, 5, 8
+_WIDTH, _FILTERS, _LEAST_WORD, _LEAST_NAME = 48, 64, 5, 8
 _RATE, _DECAY, _BATCH, _ROUNDS, _DROPPED, _HIDDEN_WORDS = 3e-3, 0.01, 64, 10, 0.4, 0.1
-_NETWORKS, _SECTIONS_COUNT = 2, 0.3
+_SECTIONS_COUNT = 0.3
 _COUNTS = {"development": 0.9, "talk": 0.6}
 _PARTS = [(ago, width) for ago in range(len(WIDTHS)) for width in WIDTHS if width > ago]
 """The parts of a row: how many words later the filters end, and how wide they are."""
@@ -108,9 +108,9 @@ class _Network(nn.Module):
         return first, second
 
 
-def table_of(networks: Sequence[_Network]) -> NetworkTable:
-    """Return what networks have learned that know the same words, as the package reads it: their mean."""
-    rows, class_rows = (torch.cat(each, 2) for each in zip(*(network.rows() for network in networks), strict=True))
+def table_of(network: _Network) -> NetworkTable:
+    """Return what a network has learned, as the package reads it."""
+    rows, class_rows = network.rows()
     largest = torch.cat([rows, class_rows]).abs().amax(0)
     scales = [largest[[part[1] == width for part in _PARTS]].amax(0) / 127 for width in WIDTHS]
     wide = torch.stack([scales[width - 1] for _, width in _PARTS])
@@ -118,19 +118,16 @@ def table_of(networks: Sequence[_Network]) -> NetworkTable:
         (torch.round(each / wide) + NOTHING).to(torch.uint8).flatten(1).numpy().tobytes()
         for each in (rows, class_rows)
     ]
-    biases, outputs = list[Tensor](), list[Tensor]()
-    for number, (width, scale) in enumerate(zip(WIDTHS, scales, strict=True)):
-        own = slice(number * _FILTERS, (number + 1) * _FILTERS)
-        bias = torch.cat([network.filters[number].bias.detach() for network in networks])
-        biases.append(NOTHING * width - bias / scale)
-        weights = torch.cat([network.output.weight.detach()[:, own] for network in networks], 1)
-        outputs.append(weights * scale / len(networks))
-    of_names = torch.stack([network.of_names.weight.detach() for network in networks]).mean(0)
-    starts = torch.stack([network.output.bias.detach() for network in networks]).mean(0)
+    biases = [
+        NOTHING * width - each.bias.detach() / scale
+        for width, scale, each in zip(WIDTHS, scales, network.filters, strict=True)
+    ]
+    outputs = network.output.weight.detach() * torch.cat(scales)
+    of_names, starts = network.of_names.weight.detach(), network.output.bias.detach()
     return NetworkTable(
-        list(networks[0].words), as_bytes[0], list(networks[0].classes), as_bytes[1],
-        _rounded(torch.cat(biases), 2), [_rounded(each, 6) for each in torch.cat(outputs, 1)],
-        {name: _rounded(of_names[number], 3) for name, number in networks[0].names.items()}, _rounded(starts, 3),
+        list(network.words), as_bytes[0], list(network.classes), as_bytes[1],
+        _rounded(torch.cat(biases), 2), [_rounded(each, 6) for each in outputs],
+        {name: _rounded(of_names[number], 3) for name, number in network.names.items()}, _rounded(starts, 3),
     )  # fmt: skip
 
 
@@ -185,10 +182,12 @@ def report(table: NetworkTable, all_cases: Sequence[Case]) -> None:
     network = SentenceNetwork(table)
     for place in ("", *sorted({case.place for case in all_cases})):
         asked = [case for case in all_cases if place in ("", case.place)]
-        ranked = sorted(((network.logit(case.bare, features(case.bare)), case.label) for case in asked), reverse=True)
+        ranked = sorted(
+            ((network.read(case.bare, features(case.bare)).logit, case.label) for case in asked), reverse=True
+        )
         right, everything, shown = 0, sum(label for _, label in ranked), [0.6, 0.7, 0.8, 0.9]
         sections = [
-            (network.section(case.bare, features(case.bare)), case.sections) for case in asked if case.sections
+            (network.read(case.bare, features(case.bare)).section, case.sections) for case in asked if case.sections
         ]
         told = [f"sections {sum(said in right for said, right in sections) / max(len(sections), 1):.2f}"]
         for number, (logit, label) in enumerate(ranked, 1):
@@ -206,12 +205,9 @@ def main() -> None:
     without = recorder_weights.MESSAGE_VALIDATION
     everything = cases()
     taught = [case for case in everything if case.place not in without]
-    networks = []
-    for seed in range(_NETWORKS):
-        torch.manual_seed(seed)
-        random.seed(seed)
-        networks.append(learn(taught))
-    table = table_of(networks)
+    torch.manual_seed(0)
+    random.seed(0)
+    table = table_of(learn(taught))
     report(table, [case for case in everything if case.place in without])
     if options.write:
         _PLACE.joinpath(TABLE).write_bytes(msgspec.msgpack.encode(table))

@@ -133,7 +133,7 @@ LONGEST = {
 SAID = (
     "Nothing of this says a thing that holds.",
     "Never push to main. You may push to main now. Port 80 is free.",
-    "We decided to use tabs.",
+    "We decided to use tabs. I prefer short answers.",
 )
 STANDING = KnownStatements(
     rules=("never push to main", "keep it small"),
@@ -191,7 +191,7 @@ def late_patterns() -> dict[tuple[str, str], re.Pattern[str]]:
 
 @pytest.mark.slow
 def test_every_pattern_that_is_compiled_late_is_linear(late_patterns) -> None:
-    assert len(late_patterns) > 200
+    assert len(late_patterns) > 150
     steep = [
         (module, text[:80], run)
         for (module, text), pattern in late_patterns.items()

@@ -23,7 +23,7 @@ def heard(message: str) -> Extracted:
         "the emergency fund isn't to be touched",
         "monthly figures, quarterly ones are useless for us",
         "spell it grey, not gray",
-        "Cite the original, not the review",
+        "In all footnotes cite the original, not the review",
         "significance level is .01 in this lab",
         "Support hours are 9 to 5 Lisbon time",
         "tickets older than 14 days without answer get closed",
@@ -198,7 +198,7 @@ def test_work_on_the_same_thing_ends_nothing(first: str, then: str) -> None:
         ("Don't order any beams yet, I'm waiting for the permit.", "Permit's here!"),
         ("Never mention the merger in a mail.", "It was in the paper today, so we can speak openly about it now."),
         ("Hold all the parcels until I say so.", "ok you can let them go now"),
-        ("Let's hold the reading in the yard.", "Neighbours protested. The gym, then."),
+        ("We'll hold the reading in the yard.", "Neighbours protested. The gym, then."),
         ("We meet at the north gate.", "it's locked these days, so the south one"),
     ],
 )

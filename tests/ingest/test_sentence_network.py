@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudkit.ingest.extraction.clause_grammar import read_sentence, word_class
+from hudkit.ingest.extraction.clause_grammar import word_class
 from hudkit.ingest.extraction.sentence_network import (
     NOTHING,
     WIDTHS,
     NetworkTable,
     SentenceNetwork,
-    network,
+    read_words,
     tokens_of,
 )
 
@@ -65,7 +65,7 @@ def by_the_book(table: NetworkTable, text: str) -> float:
 @given(tables(), st.lists(st.sampled_from([*WORDS, "Ökonom", "12", "run", "!", "don't"]), min_size=1, max_size=70))
 def test_the_lanes_of_numbers_give_what_the_filters_find(table: NetworkTable, words: list[str]) -> None:
     text = " ".join(words)
-    assert SentenceNetwork(table).logit(text, ()) == pytest.approx(by_the_book(table, text), abs=1e-6)
+    assert SentenceNetwork(table).read(text, ()).logit == pytest.approx(by_the_book(table, text), abs=1e-6)
 
 
 def test_names_of_the_grammar_count_beside_the_words() -> None:
@@ -74,8 +74,8 @@ def test_names_of_the_grammar_count_beside_the_words() -> None:
     names, starts = {"x": [0.5, 0, 0, 2, 0]}, [1.0, 0, 1, 0, 0]
     table = NetworkTable(["a"], nothing, ["noun"], nothing, [999.0] * count, [[1.0] * count] * 5, names, starts)
     network = SentenceNetwork(table)
-    assert (network.logit("a", ["x", "y"]), network.logit("", [])) == (1.5, 1.0)
-    assert (network.section("a", []), network.section("a", ["x"])) == ("preferences", "decisions")
+    assert (network.read("a", ["x", "y"]).logit, network.read("", []).logit) == (1.5, 1.0)
+    assert (network.read("a", []).section, network.read("a", ["x"]).section) == ("preferences", "decisions")
 
 
 def test_words_are_read_in_lower_case_and_numbers_as_one() -> None:
@@ -105,5 +105,5 @@ def test_words_are_read_in_lower_case_and_numbers_as_one() -> None:
     ],
 )
 def test_what_lasts_reads_more_so_than_what_resembles_it(lasting: str, momentary: str) -> None:
-    first, second = (network().logit(text, read_sentence(text).names) for text in (lasting, momentary))
+    first, second = (read_words(text).logit for text in (lasting, momentary))
     assert first > second + 1

@@ -8,7 +8,8 @@ case, and what fits is told in the words of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, cast
 
@@ -19,6 +20,17 @@ def any_case(pattern: str, flags: int = 0) -> re.Pattern[str]:
     A part in `(?-i:…)` does not ignore it; such a part may not stand where something must not follow (`(?!…)`).
     """
     return cast("re.Pattern[str]", _AnyCase(pattern, flags))
+
+
+def any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    """Return one that fits where one of some does: it is asked in their place by those whom none fits, as a rule.
+
+    Their groups have no names in it, so none may speak of one.
+    """
+    return any_case("|".join(f"(?:{_NAMED.sub('(?:', pattern)})" for pattern in patterns))
+
+
+_NAMED = re.compile(r"\(\?P<\w+>")
 
 
 class _AnyCase:
@@ -45,23 +57,25 @@ class _AnyCase:
     def _match_lower(self) -> Callable[..., re.Match[str] | None]:
         return self._lower.match
 
-    def search(self, text: str, *bounds: int) -> re.Match[str] | None:
+    def search(self, text: str, begin: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
         lower = text.lower()
-        if len(lower) != len(text):
-            return self._itself.search(text, *bounds)
-        match = self._search_lower(lower, *bounds)
-        if match is None or (lower == text and self._is_told_by_lower):
-            return match
-        return _told(match, text) if self._is_told_by_lower else self._itself.search(text, *bounds)
+        match = self._search_lower(lower, begin, end)
+        if match is None and len(lower) == len(text):
+            return None
+        return self._told(match, lower, text) or self._itself.search(text, begin, end)
 
-    def match(self, text: str, *bounds: int) -> re.Match[str] | None:
+    def match(self, text: str, begin: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
         lower = text.lower()
-        if len(lower) != len(text):
-            return self._itself.match(text, *bounds)
-        match = self._match_lower(lower, *bounds)
-        if match is None or (lower == text and self._is_told_by_lower):
-            return match
-        return _told(match, text) if self._is_told_by_lower else self._itself.match(text, *bounds)
+        match = self._match_lower(lower, begin, end)
+        if match is None and len(lower) == len(text):
+            return None
+        return self._told(match, lower, text) or self._itself.match(text, begin, end)
+
+    def _told(self, match: re.Match[str] | None, lower: str, text: str) -> re.Match[str] | None:
+        """A match in a text in lower case as one in the text itself; `None`: the pattern must be asked again."""
+        if match is None or not self._is_told_by_lower or len(lower) != len(text):
+            return None
+        return match if lower == text else _told(match, text)
 
     def fullmatch(self, text: str, *bounds: int) -> re.Match[str] | None:
         return self._itself.fullmatch(text, *bounds) if self.match(text, *bounds) is not None else None

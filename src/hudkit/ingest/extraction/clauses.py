@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-from hudkit.ingest.extraction.caseless import any_case
+from hudkit.ingest.extraction.caseless import any_case, any_of
 from hudkit.ingest.extraction.clause_parts import holds_beyond_now
 
 _MAX_WORDS = 30
@@ -160,4 +160,4 @@ _ROWS_TOGETHER = 12
 def _groups() -> tuple[tuple[re.Pattern[str], tuple[tuple[str, re.Pattern[str]], ...]], ...]:
     rows = [(form, any_case(pattern)) for form, pattern in _FORMS]
     parts = [tuple(rows[start : start + _ROWS_TOGETHER]) for start in range(0, len(rows), _ROWS_TOGETHER)]
-    return tuple((any_case("|".join(f"(?:{row.pattern})" for _, row in part)), part) for part in parts)
+    return tuple((any_of(row.pattern for _, row in part), part) for part in parts)

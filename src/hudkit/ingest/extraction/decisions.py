@@ -22,7 +22,7 @@ from functools import cache, lru_cache
 
 import msgspec
 
-from hudkit.ingest.extraction.caseless import any_case
+from hudkit.ingest.extraction.caseless import any_case, any_of
 from hudkit.ingest.extraction.conflicts import is_objection, is_parallel
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
 from hudkit.ingest.extraction.prose import Sentence, line_of, overlap, subject_stems
@@ -299,20 +299,23 @@ def find_alternatives(sentences: Sequence[Sentence]) -> Iterator[Alternatives]:
             yield match["first"], match["second"]
 
 
+_ROWS_TOGETHER = 20
+
+
 @cache  # compiled with the first message, not when the package is imported
-def _patterns(by_agent: bool) -> tuple[re.Pattern[str], ...]:
-    if by_agent:
-        return tuple(any_case(pattern) for pattern in _ANNOUNCED)
-    return (*_patterns(by_agent=True), *(any_case(pattern) for pattern in _BY_USER))
+def _groups(by_agent: bool) -> list[tuple[re.Pattern[str], list[re.Pattern[str]]]]:
+    """The rows in groups, each with a pattern that fits where one of them does: nearly always none."""
+    rows = _ANNOUNCED if by_agent else (*_ANNOUNCED, *_BY_USER)
+    groups = [rows[start : start + _ROWS_TOGETHER] for start in range(0, len(rows), _ROWS_TOGETHER)]
+    return [(any_of(group), list(map(any_case, group))) for group in groups]
 
 
 def _announcement(text: str, *, by_agent: bool) -> re.Match[str] | None:
     if not _MAY_DECIDE.search(text):
         return None
-    for pattern in _patterns(by_agent):
-        match = pattern.search(text)
-        if match is not None:
-            return match
+    for together, rows in _groups(by_agent):
+        if together.search(text):
+            return next(match for row in rows if (match := row.search(text)) is not None)
     return None
 
 

@@ -13,6 +13,7 @@ tabs. Let's go with Redis." takes that rule back, states `Always use tabs`, and 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
@@ -48,15 +49,18 @@ from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces
 from hudkit.ingest.extraction.in_its_place import in_context, said_in_place
 from hudkit.ingest.extraction.lasting import (
     Place,
+    are_one,
     belief,
     insists,
     is_errand,
     is_of_the_moment,
+    is_part_of,
     own_sentences,
     prefers_a_way,
     read_lasting,
     whole_rules,
     with_referent,
+    without_lead,
 )
 from hudkit.ingest.extraction.lexicon import rivals_in, with_rival
 from hudkit.ingest.extraction.preferences import find_preferences
@@ -314,6 +318,15 @@ class _Extraction:
             if statement.text.casefold() not in message or len(statement.text.split()) < _MIN_SAID_AGAIN
         )
 
+    @cached_property
+    def _passing(self) -> frozenset[int]:
+        """The indices of the sentences that by their words are so surely of the moment that no rule is looked for in them."""
+        return frozenset(
+            index
+            for index, sentence in enumerate(self.sentences)
+            if not _is_part_of_a_list(sentence) and self._judged.is_passing(index)
+        )
+
     def rest(self) -> tuple[Sentence, ...]:
         """Return the sentences that are not read yet, without the rules in them."""
         left = tuple(sentence for index, sentence in enumerate(self.sentences) if index not in self.used)
@@ -384,10 +397,9 @@ class _Extraction:
 
     def hear_rules(self) -> None:
         """Add the rules that stand not yet."""
-        left = tuple(sentence for _, sentence in self._unread() if not insists(sentence))
-        momentary = {line_of(sentence) for sentence in left if _is_of_the_moment(sentence)}
-        rules = [rule for rule in find_rules(left) if rule.sentence not in momentary]
-        self._stated = tuple(whole_rules(rules))
+        left = [(index, sentence) for index, sentence in self._unread() if not insists(sentence)]
+        passing = [sentence for index, sentence in left if index in self._passing or _is_of_the_moment(sentence)]
+        self._stated = tuple(whole_rules(find_rules(tuple(sentence for _, sentence in left), passing)))
         standing_rules = [rule for rule in self.standing.rules if rule not in self._withdrawn]
         self._rules = _new_rules(self._stated, [*standing_rules, *self.standing.preferences])
 
@@ -432,7 +444,8 @@ class _Extraction:
             index
             for index, sentence in enumerate(self.sentences)
             if line_of(sentence) in stated_lines or line_of(sentence).rstrip(" .!;") in rules
-        } | self.used
+        }
+        taken |= self.used | self._passing
         standing_facts = [normalized_text(text) for text in self.standing.facts]
         for fact in find_facts(self.sentences, frozenset(taken)):
             self.used.update(fact.indices)
@@ -446,7 +459,7 @@ class _Extraction:
         if any(_ECHO.match(sentence.bare) for sentence in self.sentences[:2]):
             return
         for index, sentence in self._unread():
-            if self._is_said(sentence) or insists(sentence) or self._is_in_a_rule(sentence):
+            if index in self._passing or self._is_said(sentence) or insists(sentence) or self._is_in_a_rule(sentence):
                 continue
             following = self.sentences[index + 1] if index + 1 < len(self.sentences) else None
             insisted = following is not None and insists(following)
@@ -492,6 +505,8 @@ class _Extraction:
             self._rules = tuple(self._said_whole(self._rules, judged, done))
             self._preferences = list(self._said_whole(self._preferences, judged, done))
             self._facts = list(self._said_whole(self._facts, judged, done))
+        else:
+            self._widen()
         heard = [
             (index, text)
             for index, sentence in self._unread()
@@ -532,6 +547,46 @@ class _Extraction:
             elif index not in done:
                 done.add(index)
                 yield msgspec.structs.replace(each, text=text)
+
+    def _widen(self) -> None:
+        """Say in the words of its whole sentence what is only a part of one that says nothing else: a reason and what
+        follows from it ("our ops people search with grep, so one event has to be one line"). Orders that stand beside each other
+        stay apart, so that each can end alone."""
+        stated: dict[int | None, list[str]] = defaultdict(list)
+        for each in (*self._rules, *self._facts):
+            stated[self._index_of(each.sentence)].append(each.text)
+        repeated = [rule for rule in self._stated if rule not in self._rules]
+        others = (*self._preferences, *self._decisions, *repeated)
+        left = {None, *(self._index_of(each.sentence) for each in others)}
+        whole = {
+            index: text
+            for index, texts in stated.items()
+            if index not in left and (text := self._whole_of(index or 0, texts))
+        }
+        done: set[int] = set()
+
+        def said(statements: Iterable[_Worded]) -> Iterator[_Worded]:
+            for each in statements:
+                index = self._index_of(each.sentence)
+                if index is None or index not in whole:
+                    yield each
+                elif index not in done:
+                    done.add(index)
+                    yield msgspec.structs.replace(each, text=whole[index])
+
+        self._rules = tuple(said(self._rules))
+        self._facts = list(said(self._facts))
+
+    def _whole_of(self, index: int, texts: Sequence[str]) -> str:
+        """The words of a sentence that say one thing, of which some statements are parts; empty where they are not."""
+        line = line_of(self.sentences[index])
+        if not self._judged.lasts(index) or any(rule.reason for rule in self._rules if rule.sentence == line):
+            return ""
+        is_one = without_lead(line) == texts[0] if len(texts) == 1 else are_one(texts, line)
+        if not (is_one or (len(texts) == 1 and is_part_of(texts[0], line))):
+            return ""
+        text = self._judged.whole(index, was_read=True)
+        return text if len(text) > max(map(len, texts)) else ""
 
     def leave_repeated(self) -> None:
         """Leave out what another statement of the message has in it, whole."""
@@ -1137,9 +1192,14 @@ def _without_label(sentence: Sentence) -> Sentence:
     return msgspec.structs.replace(sentence, text=sentence.text[end:], bare=sentence.bare[end:])
 
 
+def _is_part_of_a_list(sentence: Sentence) -> bool:
+    """Whether a sentence stands in a list or behind a heading, which say more of it than its words do."""
+    return sentence.bullet or bool(sentence.lead) or ":" in sentence.bare
+
+
 def _is_of_the_moment(sentence: Sentence) -> bool:
     """Whether a sentence reads by its grammar as if nothing in it were said for more than the moment."""
-    if sentence.bullet or sentence.lead or ":" in sentence.bare:
+    if _is_part_of_a_list(sentence):
         return False
     if is_errand(sentence.bare):
         return True

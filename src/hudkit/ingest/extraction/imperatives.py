@@ -19,7 +19,7 @@ with the reason `because it is public`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import cast
 
@@ -224,13 +224,17 @@ class StatedRule(msgspec.Struct, frozen=True):
     form: str = ""
 
 
-def find_rules(sentences: tuple[Sentence, ...]) -> tuple[StatedRule, ...]:
-    """Return the rules that these sentences of a user state, each in its own words, in order."""
+def find_rules(sentences: tuple[Sentence, ...], taken: Collection[Sentence] = ()) -> tuple[StatedRule, ...]:
+    """Return the rules that these sentences of a user state, each in its own words, in order.
+
+    Those that are `taken` are not read; the next one may point back to them.
+    """
     rules: list[StatedRule] = []
     before: Sentence | None = None
     headed_block = -1
     for sentence in sentences:
-        for text in _stated_rules(sentence, under_heading=sentence.block == headed_block):
+        stated = () if sentence in taken else _stated_rules(sentence, under_heading=sentence.block == headed_block)
+        for text in stated:
             rule = _without_reason(text)
             whole = _with_referent(rule.text, before)
             if rules and whole != rule.text and whole.startswith(rules[-1].text):

@@ -22,7 +22,7 @@ from hudkit.ingest.extraction.clause_weights import belief_weights
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_told, wonders
 from hudkit.ingest.extraction.imperatives import MAX_RULE, StatedRule, announces_rules
 from hudkit.ingest.extraction.prose import Sentence, line_of
-from hudkit.ingest.extraction.sentence_network import network
+from hudkit.ingest.extraction.sentence_network import read_words
 from hudkit.ingest.extraction.word_classes import ONCE_VERBS
 
 _INSISTED = 150
@@ -163,7 +163,7 @@ def read_lasting(sentence: Sentence, *, insisted: bool = False, weighed: bool = 
     if is_report(bare) and not reading.is_order and not _BINDS.search(bare):
         return None
     line = " ".join(sentence.text[polite.end() :].split()).rstrip("? ") if polite else line_of(sentence)
-    return network().section(bare, reading.names), without_lead(line)
+    return read_words(bare).section, without_lead(line)
 
 
 _CLAUSES = any_case(
@@ -678,6 +678,24 @@ def whole_rules(rules: Sequence[StatedRule]) -> Iterator[StatedRule]:
         elif read_sentence(line).weight >= 0:
             whole.add(rule.sentence)
             yield msgspec.structs.replace(rule, text=without_lead(line), reason="")
+
+
+def is_part_of(text: str, line: str) -> bool:
+    """Return whether a statement is a part of a sentence the rest of which is meant to last, too: what goes before it, or
+    follows from it. What announces it is none of it, nor what is next to nothing."""
+    before, has_it, behind = line.partition(text)
+    rest = [part.strip(" .!;,") for part in (before, behind)]
+    if not has_it or max(map(len, rest)) < _MIN_BESIDE or before.rstrip().endswith(":"):
+        return False
+    return all(read_words(part).logit > 0 for part in rest if len(part) >= _MIN_BESIDE)
+
+
+def are_one(texts: Sequence[str], line: str) -> bool:
+    """Return whether several statements of a sentence say one thing together: they are not all orders, and it lists
+    nothing."""
+    head, colon, _ = line.partition(":")
+    is_list = ";" in line or (colon and announces_rules(head))
+    return not is_list and not all(read_sentence(text).is_order for text in texts)
 
 
 def _is_part(text: str, line: str) -> bool:

@@ -11,12 +11,12 @@ For example, "I'm new here, so I prefer simple words, can you explain closures?"
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
 import msgspec
 
-from hudkit.ingest.extraction.caseless import any_case
+from hudkit.ingest.extraction.caseless import any_case, any_of
 from hudkit.ingest.extraction.hedging import is_supposition
 from hudkit.ingest.extraction.prose import Sentence
 
@@ -71,6 +71,8 @@ _LIKES: tuple[str, ...] = (
 
 _PERSON = any_case(r"\b(?:i|we|my|our|me|users?|anytime|any time|any day|every time|in my case|not an?|not the)\b")
 """Who likes: without one of these no row fits."""
+
+_ANY_LIKE = any_of(_LIKES)
 
 _BEGIN = (
     r"^(?:(?:please|pls|plz|also|and|so|ok(?:ay)?|from now on|actually|then|but|just|in general|generally)[,:]? )*"
@@ -175,13 +177,20 @@ class StatedPreference(msgspec.Struct, frozen=True):
     index: int
 
 
-def find_preferences(sentences: Sequence[Sentence]) -> tuple[StatedPreference, ...]:
-    """Return the preferences that these sentences of a user state, each in its own words, in order."""
-    return tuple(_found(sentences))
+def find_preferences(
+    sentences: Sequence[Sentence], taken: Collection[int] = frozenset()
+) -> tuple[StatedPreference, ...]:
+    """Return the preferences that these sentences of a user state, each in its own words, in order.
+
+    `taken` are the indices of those that are not to be read.
+    """
+    return tuple(_found(sentences, taken))
 
 
-def _found(sentences: Sequence[Sentence]) -> Iterator[StatedPreference]:
+def _found(sentences: Sequence[Sentence], taken: Collection[int]) -> Iterator[StatedPreference]:
     for index, sentence in enumerate(sentences):
+        if index in taken:
+            continue
         text = _liked(sentence, sentences[index - 1] if index else None) or _order_of_talk(sentence)
         if text:
             yield StatedPreference(text, index)
@@ -189,7 +198,7 @@ def _found(sentences: Sequence[Sentence]) -> Iterator[StatedPreference]:
 
 def _liked(sentence: Sentence, previous: Sentence | None) -> str:
     bare = sentence.bare.replace("’", "'")
-    if not _PERSON.search(bare):
+    if not (_PERSON.search(bare) and _ANY_LIKE.search(bare)):
         return ""
     for pattern in _patterns(_LIKES):
         match = pattern.search(bare)

@@ -18,12 +18,12 @@ import operator
 import re
 import sys
 from collections.abc import Collection, Sequence
-from functools import cache, reduce
+from functools import cache, cached_property, lru_cache, reduce
 from importlib import resources
 
 import msgspec
 
-from hudkit.ingest.extraction.clause_grammar import word_class
+from hudkit.ingest.extraction.clause_grammar import read_sentence, word_class
 
 TABLE = "sentence_network.msgpack"
 WIDTHS = (1, 2, 3)
@@ -63,6 +63,33 @@ class NetworkTable(msgspec.Struct, frozen=True):
     starts: list[float]
 
 
+class WordsRead:
+    """What the words of one sentence tell."""
+
+    def __init__(self, table: NetworkTable, most: Sequence[float], names: Collection[str]) -> None:
+        """`most` is what each filter found in them, `names` are those of the sentence's grammar."""
+        self._table = table
+        self._most = most
+        self._names = names
+
+    @cached_property
+    def logit(self) -> float:
+        """Return how much speaks for it that the sentence is meant to last."""
+        return self._answer(0)
+
+    @cached_property
+    def section(self) -> str:
+        """Return the section that the sentence belongs to if it is meant to last."""
+        answers = [self._answer(number) for number in range(1, 1 + len(SECTIONS))]
+        return SECTIONS[answers.index(max(answers))]
+
+    def _answer(self, number: int) -> float:
+        table = self._table
+        by_words: float = sum(map(operator.mul, self._most, table.outputs[number]))
+        by_grammar = sum([table.names[name][number] for name in self._names if name in table.names])
+        return table.starts[number] + by_words + by_grammar
+
+
 class SentenceNetwork:
     """The network, ready to read."""
 
@@ -79,21 +106,9 @@ class SentenceNetwork:
         self._guards = int.from_bytes((1 << 15).to_bytes(2, sys.byteorder) * self._count, sys.byteorder)
         """The highest bit of each lane, which no sum reaches."""
 
-    def logit(self, text: str, names: Collection[str]) -> float:
-        """Return how much speaks for it that a sentence is meant to last; `names` are those of its grammar."""
-        return self._answer(0, self._most(text), names)
-
-    def section(self, text: str, names: Collection[str]) -> str:
-        """Return the section that a sentence belongs to that is meant to last."""
-        most = self._most(text)
-        answers = [self._answer(number, most, names) for number in range(1, 1 + len(SECTIONS))]
-        return SECTIONS[answers.index(max(answers))]
-
-    def _answer(self, number: int, most: Sequence[float], names: Collection[str]) -> float:
-        table = self._table
-        by_words: float = sum(map(operator.mul, most, table.outputs[number]))
-        by_grammar = sum([table.names[name][number] for name in names if name in table.names])
-        return table.starts[number] + by_words + by_grammar
+    def read(self, text: str, names: Collection[str]) -> WordsRead:
+        """Return what the words of a sentence tell; `names` are those of its grammar."""
+        return WordsRead(self._table, self._most(text), names)
 
     def _most(self, text: str) -> list[float]:
         """What each filter finds most at a place of the sentence, over its bias."""
@@ -153,3 +168,9 @@ def network() -> SentenceNetwork:
     """Return the network that comes with the package."""
     table = resources.files(__package__).joinpath(TABLE).read_bytes()
     return SentenceNetwork(msgspec.msgpack.decode(table, type=NetworkTable))
+
+
+@lru_cache(maxsize=256)  # a sentence is asked for by several readers of its message
+def read_words(text: str) -> WordsRead:
+    """Return what the words of a sentence tell, read by the network that comes with the package."""
+    return network().read(text, read_sentence(text).names)

@@ -118,14 +118,16 @@ def read_turn(
     plain = " ".join(lines)
     weight = max((read_sentence(sentence).weight for sentence in sentences), default=-999)
     lasting = "never" if weight < -250 else "hardly" if weight < -100 else "perhaps" if weight < 50 else "surely"
-    parts = tuple(
-        (line, frozenset(name for name, pattern in _CUES.items() if pattern.search(_MANNERS["closes"].sub("", line))))
-        for line in lines
-    )
+    parts = tuple((line, _cues_of(_MANNERS["closes"].sub("", line))) for line in lines)
     cues = frozenset().union(*(names for _, names in parts))
     agrees = offer if lines and _AGREES.match(lines[0]) else ""
     manner, grammar = _manner(lines, asks=asks), _sentence_names(lines)
     return TurnOfTopic(plain, cues, tuple(stated), ended, lasting, agrees, parts, manner, grammar)
+
+
+@lru_cache(256)  # a sentence is asked for once for each statement in its reach
+def _cues_of(text: str) -> frozenset[str]:
+    return frozenset(name for name, pattern in _CUES.items() if pattern.search(text))
 
 
 _AGREES = any_case(
@@ -330,7 +332,7 @@ def may_turn_from(sentences: Sequence[str], statement: str) -> bool:
     a statement: one that has none of these ends nothing, whatever it is about."""
     text = " ".join(sentence.replace("’", "'") for sentence in sentences)
     return (
-        any(_CUES[name].search(text) for name in _TURNING)
+        not _TURNING.isdisjoint(_cues_of(text))
         or _POINTS.search(text) is not None
         or bool(topic_stems(text) & topic_stems(statement))
     )
@@ -444,8 +446,7 @@ def pointed_at(line: str, latest: Sequence[Statement]) -> tuple[Statement | None
     place = dict(_PLACES)[match["place"].casefold()]
     if len(latest) < _MIN_POINTED or place >= len(latest):
         return None, match["one"] is not None
-    cues = {name for name, pattern in _CUES.items() if pattern.search(line)}
-    return (latest[place], True) if cues & _ENDING_CUES else (None, False)
+    return (None, False) if _ENDING_CUES.isdisjoint(_cues_of(line)) else (latest[place], True)
 
 
 _MIN_POINTED = 2
