@@ -553,11 +553,17 @@ class _Extraction:
         follows from it ("our ops people search with grep, so one event has to be one line"). Orders that stand beside each other
         stay apart, so that each can end alone."""
         stated: dict[int | None, list[str]] = defaultdict(list)
-        for each in (*self._rules, *self._facts):
-            stated[self._index_of(each.sentence)].append(each.text)
-        repeated = [rule for rule in self._stated if rule not in self._rules]
-        others = (*self._preferences, *self._decisions, *repeated)
-        left = {None, *(self._index_of(each.sentence) for each in others)}
+        for line, text in (
+            *((rule.sentence, rule.text) for rule in self._rules),
+            *((fact.sentence, fact.text) for fact in self._facts),
+        ):
+            stated[self._index_of(line)].append(text)
+        others = [
+            *(preference.sentence for preference in self._preferences),
+            *(decision.sentence for decision in self._decisions),
+            *(rule.sentence for rule in self._stated if rule not in self._rules),  # they stand already
+        ]
+        left = {None, *map(self._index_of, others)}
         whole = {
             index: text
             for index, texts in stated.items()
