@@ -4,7 +4,7 @@ Says how well on hands not read.
 
 `python -m bench.recorder_weights` reads of `bench/recorder` the development sessions, the fresh sets that have
 been read, and `wordings`, of which `talk.txt` is ordinary talk: nothing in it is said for more than the
-moment, or ends something. The third, eighth, tenth to thirteenth fresh set, the held-out sessions and BEAM are
+moment, or ends something. The third, eighth, tenth to fifteenth fresh set, the held-out sessions and BEAM are
 not read. Three logistic regressions by gradient descent; `--write` puts their weights into
 `hudkit.ingest.extraction.clause_weights`.
 """

@@ -249,8 +249,8 @@ def find_rules(sentences: tuple[Sentence, ...], taken: Collection[Sentence] = ()
     return tuple(rules)
 
 
-_ROWS_TOGETHER = 12
-"""Rows of a table that are compiled as one pattern: with more of them, a row that fits costs more to be found."""
+_ROWS_TOGETHER = 40
+"""Rows of a table that are compiled as one pattern: with many more of them, a row that fits costs more to be found."""
 
 
 class _RowTable:

@@ -38,9 +38,9 @@ _PASSING = -2.5
 learned from six were kept that stood in such a sentence, none rightly."""
 _RULES_COUNT = 0.5
 """How much that sum counts beside a model: both are logits."""
-_DOUBTED, _BELIEVED = 0.0, 1.0
+_DOUBTED, _BELIEVED = 1.5, 2.0
 """The logit of a model below which a statement that network and rules believe is not, and the sum from which on it is."""
-_WEIGHT_COUNTS, _LEAST_WEIGHT, _OVER = 0.5, -300, -4.0
+_WEIGHT_COUNTS, _LEAST_WEIGHT, _OVER = 0.5, -300, -3.7
 """How much what the rules say of an ending counts beside the judge, the least that it can be, and the sum from which on a
 statement may be over: chosen by five sets of talks and forty sessions that the model had not seen."""
 
@@ -94,7 +94,7 @@ class Limits(NamedTuple):
 
 
 OF_NETWORK = Limits(sure=0.2, certain=2.95)
-OF_MODEL = Limits(sure=1.5, certain=3.0)
+OF_MODEL = Limits(sure=1.5, certain=2.5)
 
 
 class SentenceJudge(Protocol):
