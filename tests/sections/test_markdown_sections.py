@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hudkit.api import Hud, HudSession
 from hudkit.cli import main
+from hudkit.config import CustomSectionSettings, Settings
 from hudkit.errors import ConfigError, TreeError
 from hudkit.log.payloads import SectionPrepared
 from hudkit.sections.sandboxed import READABLE_FIELDS, SectionFiles, SectionPaths, section_inputs, trust_section
@@ -28,7 +29,8 @@ def session_with(text: str, folder: Path, **given: Any) -> HudSession:
     user = folder / "sections"
     user.mkdir(exist_ok=True)
     (user / "release.md").write_text(text, encoding="utf-8")
-    return Hud.in_memory(sections=SectionPaths(user, folder / "trusted")).session("s", **given)
+    patient = Settings(custom=CustomSectionSettings(budget_ms=2000))  # on a busy machine, too
+    return Hud.in_memory(sections=SectionPaths(user, folder / "trusted"), settings=patient).session("s", **given)
 
 
 def shown(session: HudSession, **given: Any) -> str:
