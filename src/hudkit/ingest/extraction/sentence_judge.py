@@ -34,8 +34,8 @@ _LEAST_BELIEF = -150
 _OF_THE_MOMENT = -2.5
 """The logit of the network below which a sentence takes the place of nothing that is over."""
 _PASSING = -2.5
-"""The logit of the network below which nothing of a sentence is meant to last: of 2,771 statements in messages that were
-learned from six were kept that stood in such a sentence, none rightly."""
+"""The logit of the network below which no rule or fact is looked for in a sentence: 44 of 100 sentences of sessions are there;
+of 2,687 statements that were kept otherwise, five."""
 _RULES_COUNT = 0.5
 """How much that sum counts beside a model: both are logits."""
 _DOUBTED, _BELIEVED = 1.5, 2.0
