@@ -45,7 +45,7 @@ def session(project: Path, tmp_path: Path) -> Iterator[HudSession]:
         session = hud.session("ses_1", project=project, host="claude-code")
         session.start(host="claude-code", title="Mend the shop", directory=str(project))
         hear(session, f"{FIRST} {FACT}", 1_795_000_000_000)
-        hear(session, "Redis is gone since Monday.", 1_795_000_100_000)
+        hear(session, "Redis was shut down on Monday.", 1_795_000_100_000)
         yield session
 
 
@@ -73,7 +73,7 @@ def test_what_was_heard_is_listed_with_its_sentence_who_said_it_and_what_speaks_
     assert out.startswith("claude-code/ses_1@") and ": 4 heard, not reviewed\n" in out
     assert "c1  rule: Never touch legacy/\n    read in: Never touch legacy/, because it is frozen.\n" in out
     assert "    from you, 2026-11-" in out
-    assert "d1  decision: Let's go with Redis\n" in out and "    may be over: Redis is gone since Monday.\n" in out
+    assert "d1  decision: Let's go with Redis\n" in out and "    may be over: Redis was shut down on Monday.\n" in out
     items = {item["id"]: item for item in listed(hudkit)}
     assert {id: item["kind"] for id, item in items.items()} == {
         "c1": "rule",
@@ -82,7 +82,7 @@ def test_what_was_heard_is_listed_with_its_sentence_who_said_it_and_what_speaks_
         "n1": "note",
     }
     assert items["c1"]["sentence"] == "Never touch legacy/, because it is frozen."
-    assert items["d1"]["doubt"] == "Redis is gone since Monday."
+    assert items["d1"]["doubt"] == "Redis was shut down on Monday."
     assert (items["n1"]["form"], items["n1"]["origin"], items["n1"]["time"]) == ("fact", "user", 1_795_000_000_000)
 
 

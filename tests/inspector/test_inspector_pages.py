@@ -240,7 +240,7 @@ def test_what_was_heard_is_shown_with_its_sentence_and_the_command_that_reviews_
     with Hud.in_memory() as hud:
         session = hud.session("ses 1")
         told = "Never touch legacy/, because it is frozen. Let's go with Redis."
-        for time, text in ((1_795_000_000_000, told), (1_795_000_100_000, "Redis is gone since Monday.")):
+        for time, text in ((1_795_000_000_000, told), (1_795_000_100_000, "Redis was shut down on Monday.")):
             session.ingest([{"id": f"m{time}", "role": "user", "time": time, "text": text}])
 
         def words() -> str:
@@ -250,7 +250,7 @@ def test_what_was_heard_is_shown_with_its_sentence_and_the_command_that_reviews_
         page = words()
         assert "Heard, not reviewed" in page and "hudkit review 'ses 1'" in page
         assert "c1 rule: Never touch legacy/ Never touch legacy/, because it is frozen. you," in page
-        assert "d1 decision: Let's go with Redis may be over: Redis is gone since Monday. the same words" in page
+        assert "d1 decision: Let's go with Redis may be over: Redis was shut down on Monday. the same words" in page
         session.call("constraints.confirm", {"id": "c1"}, origin=Origin.USER)
         session.call("decisions.remove", {"id": "d1"}, origin=Origin.USER)
         assert "Heard, not reviewed" not in words()
