@@ -55,7 +55,7 @@ NOT_STATED = (
     "I'm blocked: no access to the logs of the importer yet",
     "We decided on a queue and no cron.",
     "Decided: the importer gets a counter and no sleep.",
-    "The billing page must get a currency switch.",
+    "Our billing service must get multi-currency invoices.",
     "The login page has to get a remember-me checkbox",
     "the CLI must finally be able to print JSON",
     "This app must have a dark mode.",

@@ -58,6 +58,10 @@ _NEW_WORK = any_case(
     r"^(?:(?:and|ok(?:ay)?|so|now|then),? )*(?:the )?(?:new|next|another) (?:task|job|topic|step|ticket|question|thing)\b ?[:.–—-]"
 )
 """How somebody announces the work that is next."""
+_TO_BE_BUILT = any_case(
+    r"^(?:(?:and|so|also|then),? )*(?:our|the|my|this|an?) (?:[\w-]+ ){1,3}(?:must|should|needs? to|ha(?:s|ve) to) (?:also )?(?:get|gain|learn|become)\b(?!.*\b(?:every|each|any|all|always|never|before|after|per)\b)"
+)
+"""How somebody says what a thing is to have when the work is done."""
 _ASKS_FOR_HELP = any_case(
     r"\b(?:appreciate|grateful for|welcome|thankful for|happy about) (?:any|your|some|all)(?: of your)? (?:\w+ )?(?:help|advice|input|insights?|suggestions?|feedback|guidance|tips?|thoughts|ideas?|support|assistance)\b"
 )
@@ -211,6 +215,7 @@ class JudgedSentences:
         bare = sentence.bare
         if (
             _NEW_WORK.match(bare)
+            or _TO_BE_BUILT.match(bare)
             or "**" in bare
             or "\\" in bare
             or _ASKS_FOR_HELP.search(bare)
