@@ -335,3 +335,47 @@ def test_what_is_not_weighed_has_everything_that_a_table_fits() -> None:
     message = "Use the third picture instead, the others are too dark."
     assert not extract(message, KnownStatements())[0]
     assert extract(message, KnownStatements(), weighed=False)[0]
+
+
+@pytest.mark.parametrize(
+    ("message", "rules"),
+    [
+        (
+            "Our ops people search with grep and nothing else, so one event has to be one line.",
+            ["Our ops people search with grep and nothing else, so one event has to be one line"],
+        ),
+        (
+            "The API is versioned under /v2 and old clients still hit /v1, so don't touch the v1 routes.",
+            ["The API is versioned under /v2 and old clients still hit /v1, so don't touch the v1 routes"],
+        ),
+        ("Use tabs, and never push to main.", ["Use tabs", "never push to main"]),
+        ("Fix it, and do not touch the API.", ["do not touch the API"]),
+        (
+            "Ground rules: unsafe code is a no-go, the core API is frozen.",
+            ["unsafe code is a no-go", "the core API is frozen"],
+        ),
+    ],
+)
+def test_a_sentence_that_says_one_thing_is_one_rule_and_two_orders_are_two(message: str, rules: list[str]) -> None:
+    assert [rule.text for rule in heard(message).rules] == rules
+
+
+def test_what_follows_from_a_sentence_takes_it_along() -> None:
+    (rule,) = heard(
+        "Half of our clients are lawyers and they take every word literally. So no exaggerations, ever."
+    ).rules
+    assert rule.text.startswith("Half of our clients are lawyers") and rule.text.endswith("no exaggerations, ever")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "New task: estimate what each household was billed too much, so that we can pay it back.",
+        "I'd appreciate any help you can provide in getting my weather app deployed with a custom domain.",
+        "Our billing service must get multi-currency invoices.",
+        "Everything looks good. Looking forward to collecting user feedback now.",
+        "Why do we always have to restart the worker? I never know.",
+    ],
+)
+def test_work_that_is_next_and_a_request_for_help_state_nothing(message: str) -> None:
+    assert not heard(message)

@@ -300,6 +300,7 @@ def find_alternatives(sentences: Sequence[Sentence]) -> Iterator[Alternatives]:
 
 
 _ROWS_TOGETHER = 20
+"""Rows that are asked together."""
 
 
 @cache  # compiled with the first message, not when the package is imported

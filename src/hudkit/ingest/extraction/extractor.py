@@ -500,13 +500,11 @@ class _Extraction:
     def hear_judged(self) -> None:
         """Say what a judge takes for lasting in whole sentences, and add those that nothing was read in."""
         judged = self._judged
+        whole = self._whole_by_model() if judged.is_by_model else self._whole_by_network()
         done: set[int] = set()
-        if judged.is_by_model:
-            self._rules = tuple(self._said_whole(self._rules, judged, done))
-            self._preferences = list(self._said_whole(self._preferences, judged, done))
-            self._facts = list(self._said_whole(self._facts, judged, done))
-        else:
-            self._widen()
+        self._rules = tuple(self._said_whole(self._rules, whole, done))
+        self._preferences = list(self._said_whole(self._preferences, whole, done))
+        self._facts = list(self._said_whole(self._facts, whole, done))
         heard = [
             (index, text)
             for index, sentence in self._unread()
@@ -537,21 +535,28 @@ class _Extraction:
         weight = belief(sentence.text, section, FORM_BY_GRAMMAR, place)
         return self._judged.surely_lasts(index, weight, doubted=doubted)
 
-    def _said_whole(self, stated: Iterable[_Worded], judged: JudgedSentences, done: set[int]) -> Iterator[_Worded]:
+    def _said_whole(self, stated: Iterable[_Worded], whole: Mapping[int, str], done: set[int]) -> Iterator[_Worded]:
         """Yield statements in the words of their whole sentence, once; `done` are the places of those that were."""
         for each in stated:
             index = self._index_of(each.sentence)
-            text = judged.whole(index, was_read=True) if index is not None and judged.lasts(index) else ""
+            text = whole.get(index, "") if index is not None else ""
             if index is None or len(text) < len(each.text):  # it has words of another sentence, too
                 yield each
             elif index not in done:
                 done.add(index)
                 yield msgspec.structs.replace(each, text=text)
 
-    def _widen(self) -> None:
-        """Say in the words of its whole sentence what is only a part of one that says nothing else: a reason and what
-        follows from it ("our ops people search with grep, so one event has to be one line"). Orders that stand beside each other
-        stay apart, so that each can end alone."""
+    def _whole_by_model(self) -> dict[int, str]:
+        """The words of each sentence that a model takes for lasting."""
+        judged = self._judged
+        return {
+            index: judged.whole(index, was_read=True) for index in range(len(self.sentences)) if judged.lasts(index)
+        }
+
+    def _whole_by_network(self) -> dict[int, str]:
+        """The words of each sentence that says one thing, of which what was read is only a part: a reason and what follows
+        from it ("our ops people search with grep, so one event has to be one line"). Orders that stand beside each
+        other stay apart, so that each can end alone."""
         stated: dict[int | None, list[str]] = defaultdict(list)
         for line, text in (
             *((rule.sentence, rule.text) for rule in self._rules),
@@ -563,25 +568,12 @@ class _Extraction:
             *(decision.sentence for decision in self._decisions),
             *(rule.sentence for rule in self._stated if rule not in self._rules),  # they stand already
         ]
-        left = {None, *map(self._index_of, others)}
-        whole = {
+        left = set(map(self._index_of, others))
+        return {
             index: text
             for index, texts in stated.items()
-            if index not in left and (text := self._whole_of(index or 0, texts))
+            if index is not None and index not in left and (text := self._whole_of(index, texts))
         }
-        done: set[int] = set()
-
-        def said(statements: Iterable[_Worded]) -> Iterator[_Worded]:
-            for each in statements:
-                index = self._index_of(each.sentence)
-                if index is None or index not in whole:
-                    yield each
-                elif index not in done:
-                    done.add(index)
-                    yield msgspec.structs.replace(each, text=whole[index])
-
-        self._rules = tuple(said(self._rules))
-        self._facts = list(said(self._facts))
 
     def _whole_of(self, index: int, texts: Sequence[str]) -> str:
         """The words of a sentence that say one thing, of which some statements are parts; empty where they are not."""

@@ -11,7 +11,7 @@ For example, "I'm new here, so I prefer simple words, can you explain closures?"
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import msgspec
@@ -177,20 +177,13 @@ class StatedPreference(msgspec.Struct, frozen=True):
     index: int
 
 
-def find_preferences(
-    sentences: Sequence[Sentence], taken: Collection[int] = frozenset()
-) -> tuple[StatedPreference, ...]:
-    """Return the preferences that these sentences of a user state, each in its own words, in order.
-
-    `taken` are the indices of those that are not to be read.
-    """
-    return tuple(_found(sentences, taken))
+def find_preferences(sentences: Sequence[Sentence]) -> tuple[StatedPreference, ...]:
+    """Return the preferences that these sentences of a user state, each in its own words, in order."""
+    return tuple(_found(sentences))
 
 
-def _found(sentences: Sequence[Sentence], taken: Collection[int]) -> Iterator[StatedPreference]:
+def _found(sentences: Sequence[Sentence]) -> Iterator[StatedPreference]:
     for index, sentence in enumerate(sentences):
-        if index in taken:
-            continue
         text = _liked(sentence, sentences[index - 1] if index else None) or _order_of_talk(sentence)
         if text:
             yield StatedPreference(text, index)

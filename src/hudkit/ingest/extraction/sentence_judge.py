@@ -54,7 +54,7 @@ _OWN_PLAN = any_case(
     r"^(?:and |so |but |then |also |now |ok(?:ay)?,? |yes,? |yeah,? )*i(?:['’]ll| will|['’]m going to| am going to|['’]m planning| plan to| want to make sure (?:that )?i\b)|^(?:and |but |so )?(?:(?:i|we)(?:['’]m|['’]re| am| are) )?(?:\w+ )?looking forward to\b"
 )
 """How somebody says what he will do himself, or waits for."""
-_NEW_WORK = any_case(
+_ANNOUNCES_WORK = any_case(
     r"^(?:(?:and|ok(?:ay)?|so|now|then),? )*(?:the )?(?:new|next|another) (?:task|job|topic|step|ticket|question|thing)\b ?[:.–—-]"
 )
 """How somebody announces the work that is next."""
@@ -75,6 +75,7 @@ _POINTS_BACK = any_case(
 """How a sentence reads that says little without the one before it."""
 
 _FOLLOWS = any_case(r"^(?:so|that's why|therefore|which means)\b")
+"""How one begins that says what follows from the one before it."""
 
 _GOES_ON = any_case(
     r"^(?:and|so|but|also|or|then|he|she|same|everything|anything|nothing|no|not|only|never)\b|\b(?:that|this|it|them|such|those|so|too|either|instead)[.!]?$|\b(?:with|of) (?:that|this|it)\b|\b(?:this|that|these|those|such|the same|the other|the rest)\b"
@@ -214,7 +215,7 @@ class JudgedSentences:
         sentence = self._sentences[index]
         bare = sentence.bare
         if (
-            _NEW_WORK.match(bare)
+            _ANNOUNCES_WORK.match(bare)
             or _TO_BE_BUILT.match(bare)
             or "**" in bare
             or "\\" in bare
