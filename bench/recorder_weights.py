@@ -4,7 +4,7 @@ Says how well on hands not read.
 
 `python -m bench.recorder_weights` reads of `bench/recorder` the development sessions, the fresh sets that have
 been read, and `wordings`, of which `talk.txt` is ordinary talk: nothing in it is said for more than the
-moment, or ends something. The third, eighth, tenth to fifteenth fresh set, the held-out sessions and BEAM are
+moment, or ends something. The third, eighth, tenth to sixteenth fresh set, the held-out sessions and BEAM are
 not read. Three logistic regressions by gradient descent; `--write` puts their weights into
 `hudkit.ingest.extraction.clause_weights`.
 """
@@ -38,11 +38,12 @@ STATEMENT_SETS = (*SETS, "fresh_ninth", "natural")
 """Those that statements and endings are learned from. Sentences are not: with the last two, more of what BEAM's users
 say for the moment was kept ("everything's clear now")."""
 HANDS = tuple(f"hand_{letter}" for letter in "abcdefgh")
-TALKERS = (*(f"hand_{letter}" for letter in "ijklmnpqrstuvwxyz"), "hand_aa", "hand_ab")
+TALKERS = (
+    *(f"hand_{letter}" for letter in "ijklmnpqrstuvwxyz"),
+    *(f"hand_a{letter}" for letter in "abcdefghi"),
+)
 """Hands that wrote talks; the second ones long talks, too, where hardly anything ends. Endings are learned from them;
 statements are not, as more of what BEAM's users say for the moment was kept."""
-LATER_TALKERS = tuple(f"hand_a{letter}" for letter in "cdefgh")
-"""Six hands more, from whose talks the model of the extra learns what a message ends; weights gained nothing."""
 MESSAGES = (
     *(f"messages_{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"),
     "messages_aa",

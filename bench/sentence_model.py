@@ -2,7 +2,7 @@
 
 `python -m bench.sentence_model sentences --write` reads of `bench/recorder` what `bench.recorder_weights` reads,
 the sets `hand_a` to `hand_h`, and the messages of 55 hands more. `endings --write` reads the talks of `hand_i` to
-`hand_ah`, too, and what holds in the development sessions; without every second session and some sets, by which
+`hand_ai`, too, and what holds in the development sessions; without every second session and some sets, by which
 thresholds are chosen (`VALIDATION`). `--further` goes on from what the package has: its files were learned from the
 hands up to `hand_x`, and then gone through once more with all of them (`--further --rounds 1`).
 The third, eighth and tenth to fifteenth fresh set, the held-out sessions and BEAM are not read.
@@ -360,7 +360,7 @@ def main() -> None:
     if options.what == "sentences":
         cases, place, without = [*sentence_cases()], ADDITIONS, {*recorder_weights.MESSAGE_VALIDATION}
     else:
-        sets = (*SETS, *recorder_weights.TALKERS, *recorder_weights.LATER_TALKERS)
+        sets = (*SETS, *recorder_weights.TALKERS)
         cases, place, without = [*talk_cases(sets), *session_cases()], ENDINGS, {*VALIDATION}
     if options.further:
         learner.take(place)

@@ -173,6 +173,13 @@ def test_where_little_stands_a_judge_is_asked_of_all_of_it() -> None:
     assert not heard(message, judge, many).ended
 
 
+def test_what_holds_of_one_part_is_not_over_by_what_holds_of_another() -> None:
+    standing = KnownStatements(rules=("The production database is Postgres 16",))
+    judge = ScriptedJudge(ending={"database": "Postgres"})
+    assert not heard("The staging database is MySQL 8 now.", judge, standing).ended
+    assert heard("The new database is MySQL 8 now.", judge, standing).ended
+
+
 def test_what_the_rules_take_for_over_is_not_where_a_judge_is_sure_that_it_holds() -> None:
     standing = extract("use pnpm for everything", KnownStatements())[1]
     message = "we went back to npm after the pnpm mess"

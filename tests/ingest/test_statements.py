@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from hudkit import Hud
@@ -539,6 +540,11 @@ def test_a_rule_is_kept_with_what_it_points_at(message: str, text: str) -> None:
         ("We use Mocha for the widget tests.", "I'm sick of it. Something newer from now on"),
         ("Let's have the linter run on every save.", "It's driving everyone mad. Hourly is enough."),
         ("No meat in the menus.", "scrap that, half of the guests complained"),
+        # a new job is no next job
+        (
+            "I only have the mornings for this, so give me tasks of two hours.",
+            "new job: I'm full time on it from Monday. Bigger tasks are okay then.",
+        ),
     ],
 )
 def test_a_short_turn_marks_what_was_said_just_before(first: str, second: str) -> None:
@@ -594,3 +600,56 @@ def test_what_is_said_of_another_thing_ends_nothing(rule: str, said: str) -> Non
     _, standing = extract("Please look at the parser.", standing)
     heard, _ = extract(said, standing)
     assert not heard.ended and not heard.withdrawn
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("Can you please use tabs from now on?", "use tabs from now on"),
+        ("Could you write the totals in bold in future?", "write the totals in bold in future"),
+    ],
+)
+def test_a_question_that_orders_something_for_good_is_a_rule(message: str, text: str) -> None:
+    assert [rule.text for rule in heard(message).rules] == [text]
+
+
+def test_a_question_that_orders_something_else_for_good_ends_what_was_ordered() -> None:
+    standing = extract("Always use British spelling.", KnownStatements())[1]
+    said = heard("Could you write American spelling in future?", standing)
+    assert [each.text for each in said.ended] == ["Always use British spelling"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "echo"),
+    [
+        ("Use my maiden name Lindqvist in all bookings.", "Lindqvist it is."),
+        ("Everything goes in one file, index.html.", "One file it is."),
+    ],
+)
+def test_an_agent_that_says_a_rule_again_decides_nothing(rule: str, echo: str) -> None:
+    standing = extract(rule, KnownStatements())[1]
+    assert not extract(echo, standing, by_agent=True)[0].decisions
+    assert extract("Blue it is.", standing, by_agent=True)[0].decisions
+
+
+def test_what_somebody_wants_who_has_a_say_may_end_a_rule() -> None:
+    standing = extract("Only formal letters to the parents.", KnownStatements())[1]
+    assert heard("The head wants no more formal letters from now on.", standing).ended
+    assert not heard("The docs say no more formal letters from now on.", standing).ended
+
+
+def test_the_more_stands_the_more_must_speak_for_it_that_something_is_over() -> None:
+    standing = extract("Pause all the adverts while we look at the budget.", KnownStatements())[1]
+    message = "we're through with the adverts and the budget now"
+    assert heard(message, standing).ended
+    many = KnownStatements(rules=(*(f"Room {number} is for guests" for number in range(40)), *standing.rules))
+    assert not heard(message, many).ended
+    # of a long session's messages few end anything
+    assert extract("What is behind the door?", standing)[1].messages == standing.messages + 1
+    assert not heard(message, msgspec.structs.replace(standing, messages=1_000)).ended
+
+
+def test_what_is_new_of_one_part_ends_nothing_of_another() -> None:
+    standing = extract("The production database is Postgres 16.", KnownStatements())[1]
+    assert not heard("The staging database is MySQL 8 now.", standing).ended
+    assert heard("The new production database is MySQL 8 now.", standing).ended

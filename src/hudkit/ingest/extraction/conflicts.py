@@ -186,6 +186,27 @@ def is_of_another(first: str, second: str) -> bool:
     return not any(character.isdigit() for character in ours[different[0]] + theirs[different[0]])
 
 
+def is_of_another_part(first: str, second: str) -> bool:
+    """Return whether two sentences say something of two parts of a whole: of the staging and the production database."""
+    ours, theirs = _subject_of(first), _subject_of(second)
+    if len(ours) != len(theirs) or len(ours) < 2 or ours[-1] != theirs[-1]:
+        return False
+    different = [(word, other) for word, other in zip(ours, theirs, strict=True) if word != other]
+    return len(different) == 1 and _OF_TIME.isdisjoint(different[0])
+
+
+@lru_cache(maxsize=4_096)  # what stands is compared with every message
+def _subject_of(text: str) -> list[str]:
+    match = _SUBJECT.match(text)
+    return _words_of(match["subject"]) if match else []
+
+
+_SUBJECT = any_case(
+    r"^(?:the |our |my |your )?(?P<subject>(?:[\w-]+ ){2,5}?)(?:is|are|has|have|runs?|uses?|needs?|must|should|can|will)\b"
+)
+_OF_TIME = frozenset({"new", "old", "current", "latest", "next", "last", "final", "original", "updated", "revised"})
+"""What the same thing may be called at another time."""
+
 _MIN_BEHIND_NAME = 3
 """Words that both have behind the name."""
 
@@ -196,6 +217,8 @@ def is_parallel(first: str, second: str) -> bool:
     "A dataclass for orders instead of a dict" and "a dataclass for users instead of a dict" differ in what they are about;
     "NATS instead of Kafka" and "Redis instead of Kafka" in what is chosen, and those are not parallel.
     """
+    if is_of_another_part(first, second):
+        return True
     ours, theirs = _words_of(first), _words_of(second)
     if _CONTRASTS.isdisjoint(ours):
         return False
@@ -336,8 +359,11 @@ def _nearest(subject: frozenset[str], standing: Sequence[Statement], min_share: 
 
 def is_echo(text: str, statement: str) -> bool:
     """Return whether an agent only says again what stands: "Sandbox keys it is" after "only use the sandbox keys"."""
-    ours = about(text)
-    return _ECHOES.search(text) is not None and bool(ours) and ours <= about(statement)
+    echo = _ECHOES.search(text)
+    if echo is None:
+        return False
+    ours, words = about(text), _words_of(text[: echo.start()])
+    return (bool(ours) and ours <= about(statement)) or (bool(words) and set(words) <= set(_words_of(statement)))
 
 
 _ECHOES = any_case(r"\bit is\W*$")

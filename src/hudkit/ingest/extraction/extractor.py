@@ -30,6 +30,7 @@ from hudkit.ingest.extraction.conflicts import (
     ended_by,
     is_echo,
     is_of_another,
+    is_of_another_part,
     objected_to,
     rejected_by,
     suspended_by,
@@ -85,6 +86,7 @@ from hudkit.ingest.extraction.topic_endings import (
     how_over,
     in_reach,
     may_turn_from,
+    more_asked,
     of_own_topic,
     of_what_was_spoken,
     own_lines,
@@ -156,6 +158,8 @@ class KnownStatements(msgspec.Struct, frozen=True, omit_defaults=True):
     """Section and text of what the user's last statement of anything stated: a correction without a name is of it."""
     age: int = 0
     """Messages of the user's since then."""
+    messages: int = 0
+    """Messages so far, of both."""
 
     def statements(self) -> tuple[Statement, ...]:
         """Return all that stands, with the section of each."""
@@ -324,7 +328,7 @@ class _Extraction:
         return frozenset(
             index
             for index, sentence in enumerate(self.sentences)
-            if not _is_part_of_a_list(sentence) and self._judged.is_passing(index)
+            if not _is_part_of_a_list(sentence) and self._judged.is_passing(index) and not _EVER.match(sentence.bare)
         )
 
     def rest(self) -> tuple[Sentence, ...]:
@@ -733,6 +737,8 @@ class _Extraction:
         if not sets_value(line):
             return False
         subject = about(line)
+        standing = [statement for statement in standing if not is_of_another_part(line, statement.text)]
+        latest = [statement for statement in latest if statement in standing]
         near = [statement for statement in standing if subject & about(statement.text)]
         is_fresh = self.standing.age <= 1
         for statement in (*reversed(near), *(latest if is_fresh and len(latest) == 1 else ())):
@@ -821,12 +827,13 @@ class _Extraction:
         """Change what stands by one word where a short sentence has a rival of that: "back to English, please"."""
         for index, sentence in enumerate(self.sentences):
             line = line_of(sentence)
-            if not rivals_in(line) or self.has_ended(sentence) or not _may_correct(sentence):
-                continue
             states = self._is_said(sentence)
+            orders = states and len(sentence.text.split()) <= _MAX_UPDATE
+            if not rivals_in(line) or self.has_ended(sentence) or not (orders or _may_correct(sentence)):
+                continue
             for statement in reversed(self._standing_now()):
                 changed = with_rival(statement.text, line)
-                if not changed:
+                if not changed or is_of_another_part(line, statement.text):
                     continue
                 both_named = any(
                     words & (rivals_in(statement.text).get(number) or frozenset())
@@ -893,7 +900,8 @@ class _Extraction:
             statement, self._is_replaced = self._judged_over(weights)
         else:
             statement = max(weights, key=weights.__getitem__, default=None)
-            statement = statement if statement is not None and weights[statement] >= LIKELY_OVER else None
+            least = LIKELY_OVER + 100 * more_asked(len(self._standing_now()), self.standing.messages)
+            statement = statement if statement is not None and weights[statement] >= least else None
         if statement is not None:
             sentence = next((each for each in self.sentences if line_of(each) in own), self.sentences[0])
             self._end(statement, sentence, doubt=True)
@@ -942,10 +950,17 @@ class _Extraction:
             return None, True
         message = " ".join(map(line_of, self.sentences)).casefold()
         latest = self.standing.latest if self.standing.age <= _RECENT_MESSAGES else ()
-        asked = [each for each in self._may_be_over(weights, latest) if each.text.casefold() not in message]
+        lines = list(map(line_of, self.sentences))
+        asked = [
+            each
+            for each in self._may_be_over(weights, latest)
+            if each.text.casefold() not in message and not any(is_of_another_part(line, each.text) for line in lines)
+        ]
         asked.sort(key=lambda each: ((each.section, each.text) in latest, weights.get(each, NEVER_OVER)))
         return self._judged.over(
-            {each: weights.get(each, NEVER_OVER) for each in asked[-_MAX_ASKED:]}, self.standing.spoken_of
+            {each: weights.get(each, NEVER_OVER) for each in asked[-_MAX_ASKED:]},
+            self.standing.spoken_of,
+            more=more_asked(len(self._standing_now()), self.standing.messages),
         )
 
     def _may_be_over(
@@ -1078,6 +1093,7 @@ class _Extraction:
             spoken_of=spoken_of,
             latest=latest,
             age=0 if latest is not self.standing.latest else self.standing.age + 1,
+            messages=self.standing.messages + 1,
         )
         extracted = Extracted(
             tuple(self._withdrawn),
@@ -1227,12 +1243,15 @@ def _is_plainly_said(section: str, sentence: Sentence) -> bool:
 
 _EVER = any_case(
     r"^(?:(?:and|so|also|please|but),? )*(?:always|never) (?!(?:mind|the|a|an|in|on|seen|had|been|was|is|again|heard|saw|got|did|good|nice|ever|my|our)\b)[a-z]"
+    r"|^(?:(?:and|so|also|but),? )*(?:(?:can|could|would|will) you |please )+.*\b(?:from (?:now|here) on(?:wards?)?|in (?:the )?future|going forward)[ .!?]*$"
 )
 _WE_DECIDED = any_case(
     r"\b(?:we|i)(?:['’]ve| have)? (?:\w+ ){0,4}(?:decided|chose|chosen|settled|opted|picked)\b"
     r"|\bit(?:['’]s| is) [\w .+-]{2,30} after all\b|\b(?:we|i)(?:['’]ll| will) \w+ [\w .+-]{2,40} instead of\b"
 )
-_I_PREFER = any_case(r"\bi (?:\w+ )?prefer\b|\bmy (?:\w+ )?preferences? (?:is|are|for)\b")
+_I_PREFER = any_case(
+    r"\bi (?:\w+ )?prefer\b|^(?:the |our )?users? (?:\w+ )?prefers?\b|\bmy (?:\w+ )?preferences? (?:is|are|for)\b"
+)
 
 
 def _bare_line(sentence: Sentence) -> str:

@@ -26,6 +26,7 @@ from typing import cast
 import msgspec
 
 from hudkit.ingest.extraction.caseless import any_case
+from hudkit.ingest.extraction.clause_grammar import word_class
 from hudkit.ingest.extraction.clauses import form_of
 from hudkit.ingest.extraction.hedging import is_question, is_report, is_supposition, is_wish
 from hudkit.ingest.extraction.prose import LABEL, Sentence, line_of
@@ -175,7 +176,7 @@ _FROM_NOW_ON = any_case(
 )
 """When a rule begins: no rule of its own."""
 _FROM_NOW_END = any_case(
-    r"\b(?:from (?:now|here) on(?: out)?|going forward|in (?:the )?future|every time|at all times|until further notice)$"
+    r"\b(?:from (?:now|here) on(?:wards?| out)?|going forward|in (?:the )?future|every time|at all times|until further notice)$"
 )
 _FOR_EXAMPLE = any_case(r"^(?:such as|like|including|e\.g\.|for example|i\.e\.|namely)\b")
 _TURN_END = any_case(r"\b(?:but|still|however|so)\s*$")
@@ -432,6 +433,8 @@ def _polite_frame(bare: str) -> re.Match[str] | None:
     order = f"do {order}" if order.casefold().startswith("not ") else order
     states = frame[0].casefold().endswith("that ") and _STATEMENT_TABLE.fits(order)
     is_plain = _PLAIN_REQUEST.search(frame[0]) is not None
+    if _FROM_NOW_END.search(order):
+        return frame
     return frame if states or _is_order(order) or (form_of(order) and not is_plain) else None
 
 
@@ -664,6 +667,8 @@ def _demands(clause: str, before: str, *, norm: bool) -> bool:
         return not is_report(_CONDITION_END.sub("", _CONDITION_CLAUSE.sub("", clause)))
     if not clause or is_supposition(clause) or is_supposition(before) or _STORY.search(clause):
         return False
+    if not before.strip() and _is_order_for_good(clause):
+        return True
     if norm and _DEMANDING.search(clause) and not _EXPLANATION.match(clause) and not is_wish(clause):
         return True
     if before and _OWN_GOAL.search(before) and not _FIRM_ORDER.match(clause):
@@ -689,6 +694,13 @@ def _demands(clause: str, before: str, *, norm: bool) -> bool:
     return bool(form_of(_LEADING_FILLER.sub("", clause))) and not is_report(clause)
 
 
+def _is_order_for_good(clause: str) -> bool:
+    """Whether a clause begins with a verb and ends in words for ever: "put the date first in future"."""
+    first = _LEADING_FILLER.sub("", clause).split(" ", 1)[0]
+    return _FROM_NOW_END.search(clause) is not None and word_class(first) in _VERBS and not is_report(clause)
+
+
+_VERBS = frozenset({"verb", "say", "stop"})
 _WHOLE_FORMS = frozenset({"requirement", "condition", "permission", "delegation"})
 """Forms that no word of a story within them makes a story."""
 _CONDITION_END = any_case(r",? (?:if|when|whenever|before|after|unless) .*$")

@@ -225,10 +225,10 @@ class JudgedSentences:
             return False
         return not (bare.rstrip().endswith(":") or _OWN_PLAN.match(bare) or len(_WORD.findall(bare)) < _MIN_WORDS)
 
-    def over(self, weights: Mapping[Statement, int], spoken_of: str) -> tuple[Statement | None, bool]:
+    def over(self, weights: Mapping[Statement, int], spoken_of: str, *, more: float) -> tuple[Statement | None, bool]:
         """Return the one of some statements that the message may end, and whether it does so likely enough that something
         takes its place; `weights` are what the rules say of each, in hundredths of a logit, `spoken_of` what the agent said
-        before it."""
+        before it, `more` how much more (a logit) is asked for here than where little stands."""
         if not weights or self._model is None:
             return None, False
         before = spoken_of[-_MAX_BEFORE:]
@@ -239,7 +239,8 @@ class JudgedSentences:
             for (statement, weight), logit in zip(weights.items(), logits, strict=True)
         }
         best = max(likely, key=likely.__getitem__)
-        return best if likely[best] >= _OVER else None, likely[best] >= _REPLACED
+        least = _OVER + more
+        return best if likely[best] >= least else None, likely[best] >= _REPLACED
 
 
 def _judged_by_network(sentence: Sentence) -> Judged:
