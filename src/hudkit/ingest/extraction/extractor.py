@@ -83,6 +83,7 @@ from hudkit.ingest.extraction.stated_facts import find_facts, says_where_work_st
 from hudkit.ingest.extraction.topic_endings import (
     LIKELY_OVER,
     NEVER_OVER,
+    SURELY_OVER,
     how_over,
     in_reach,
     may_turn_from,
@@ -895,12 +896,12 @@ class _Extraction:
         if self._turn_at_once():
             return
         own = own_lines(self.sentences)
-        weights = self._weights_over(own)
+        least = LIKELY_OVER + 100 * more_asked(len(self._standing_now()), self.standing.messages)
+        weights = self._weights_over(own) if self._judged.is_by_model or least <= SURELY_OVER else {}
         if self._judged.is_by_model:
             statement, self._is_replaced = self._judged_over(weights)
         else:
             statement = max(weights, key=weights.__getitem__, default=None)
-            least = LIKELY_OVER + 100 * more_asked(len(self._standing_now()), self.standing.messages)
             statement = statement if statement is not None and weights[statement] >= least else None
         if statement is not None:
             sentence = next((each for each in self.sentences if line_of(each) in own), self.sentences[0])

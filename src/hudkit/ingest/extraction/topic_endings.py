@@ -417,6 +417,9 @@ LIKELY_OVER = -250
 """Hundredths of a logit from which on a statement is marked: one that is over and stands does more harm than one that
 holds and is asked about."""
 
+SURELY_OVER = 400
+"""The weight that a message in a hundred reaches: where more is asked for, none is weighed."""
+
 _FEW_STAND, _MORE_STANDS = 2, 2.5
 _SHORT_TALK, _MORE_SAID = 16, 1.0
 
