@@ -51,7 +51,8 @@ def test_what_is_said_once_and_for_all_in_claude_code_is_in_the_first_request_of
         return done.stdout
 
     hook = {"type": "command", "command": f"{sys.executable} -P -m hudkit hook claude-code"}
-    events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")
+    # the host may write its file behind the end of the turn, and has done so at the end of the session
+    events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd")
     (place / "settings.json").write_text(json.dumps({"hooks": {event: [{"hooks": [hook]}] for event in events}}))
     model.play(says("It cools."))
     claude = {
