@@ -653,3 +653,8 @@ def test_what_is_new_of_one_part_ends_nothing_of_another() -> None:
     standing = extract("The production database is Postgres 16.", KnownStatements())[1]
     assert not heard("The staging database is MySQL 8 now.", standing).ended
     assert heard("The new production database is MySQL 8 now.", standing).ended
+
+
+def test_what_a_thing_is_called_is_a_decision_whatever_stands_before_it() -> None:
+    said = heard("Always show a runnable example for the loom.\nLet's call it shuttle and not a plugin.")
+    assert [each.summary for each in said.decisions] == ["Let's call it shuttle and not a plugin"]

@@ -152,6 +152,7 @@ _BY_USER: tuple[str, ...] = (
     r"^(?:ok(?:ay)?,? |then |and |also |so |alright,? |yes,? |good,? |now )*let(?:'|’)?(?: u)?s (?:also |just |then )?(?!(?:look|see|check|run|start|begin|try|talk|discuss|move|go|continue|test|wait|find|think|figure|hope|get|explore|focus|take|review|finish|fix|commit|push"
     r"|ship|deploy|dive|dig|delve|zoom|proceed|revisit|call|not|worry|debug|hear|read|meet|sync|stop|leave|be|have|write|work|pair|face|say|assume|imagine|pretend|know|keep|make|do|measure|clean|tidy|return|pause|break|hold|first|give|ask|tell|play|celebrate|call|open|close|finally|also|just|then|turn to|chat|step)\b)"
     r"(?P<what>[a-z]+ .+)",
+    rf"^{_OPENERS}let(?:'|’)?s (?:call|name) (?:it|this|the [\w-]+(?: [\w-]+)?) (?!(?:an?|it|off|out|up|back|done|quits|by|when|if|once|from|in|on|at|for|with|again|then|now|later|after|before|first|tomorrow|today|the|and|or|to)\b)(?P<what>[\w.+'-]+(?: .+)?)$",
     rf"^{_OPENERS}(?:after all,? )?(?:we|i)(?:'d| had) better (?:stay|stick|go|work) with (?P<what>.+)",
     r"\b(?:we|i)(?:'re| are|'m| am) (?:now )?(?:moving|migrating|switching|porting) (?:the |our |all )?[\w -]{2,30}? (?:over )?to (?!the (?:next|other)|another\b)(?P<what>.+)",
     r"\blet(?:'|’)?(?: u)?s (?P<what>\w+ .+ (?:rather than|instead of) .+)",
