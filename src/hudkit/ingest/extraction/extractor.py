@@ -82,8 +82,8 @@ from hudkit.ingest.extraction.sentence_judge import JudgedSentences, SentenceJud
 from hudkit.ingest.extraction.stated_facts import find_facts, says_where_work_stands
 from hudkit.ingest.extraction.topic_endings import (
     LIKELY_OVER,
+    MOST_OVER,
     NEVER_OVER,
-    SURELY_OVER,
     how_over,
     in_reach,
     may_turn_from,
@@ -896,10 +896,11 @@ class _Extraction:
         if self._turn_at_once():
             return
         own = own_lines(self.sentences)
-        least = LIKELY_OVER + 100 * more_asked(len(self._standing_now()), self.standing.messages)
-        weights = self._weights_over(own) if self._judged.is_by_model or least <= SURELY_OVER else {}
+        more = more_asked(len(self._standing_now()), self.standing.messages)
+        least = LIKELY_OVER + 100 * more
+        weights = self._weights_over(own) if self._judged.is_by_model or least <= MOST_OVER else {}
         if self._judged.is_by_model:
-            statement, self._is_replaced = self._judged_over(weights)
+            statement, self._is_replaced = self._judged_over(weights, more)
         else:
             statement = max(weights, key=weights.__getitem__, default=None)
             statement = statement if statement is not None and weights[statement] >= least else None
@@ -944,8 +945,9 @@ class _Extraction:
         latest, age = self.standing.latest, self.standing.age
         return {each: how_over(turn, each, latest=(each.section, each.text) in latest, age=age) for each in standing}
 
-    def _judged_over(self, weights: Mapping[Statement, int]) -> tuple[Statement | None, bool]:
-        """What a judge says that a message ends, where nothing else is over by it, and whether something takes its place."""
+    def _judged_over(self, weights: Mapping[Statement, int], more: float) -> tuple[Statement | None, bool]:
+        """What a judge says that a message ends, where nothing else is over by it, and whether something takes its place;
+        `more` (a logit) is asked for where much stands."""
         is_over = self._ended or self._withdrawn or any(each.replaces for each in self._decisions)
         if not self.sentences or is_over:
             return None, True
@@ -961,7 +963,7 @@ class _Extraction:
         return self._judged.over(
             {each: weights.get(each, NEVER_OVER) for each in asked[-_MAX_ASKED:]},
             self.standing.spoken_of,
-            more=more_asked(len(self._standing_now()), self.standing.messages),
+            more=more,
         )
 
     def _may_be_over(

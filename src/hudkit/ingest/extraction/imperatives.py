@@ -696,8 +696,9 @@ def _demands(clause: str, before: str, *, norm: bool) -> bool:
 
 def _is_order_for_good(clause: str) -> bool:
     """Whether a clause begins with a verb and ends in words for ever: "put the date first in future"."""
-    first = _LEADING_FILLER.sub("", clause).split(" ", 1)[0]
-    return _FROM_NOW_END.search(clause) is not None and word_class(first) in _VERBS and not is_report(clause)
+    if _FROM_NOW_END.search(clause) is None or is_report(clause):
+        return False
+    return word_class(_LEADING_FILLER.sub("", clause).split(" ", 1)[0]) in _VERBS
 
 
 _VERBS = frozenset({"verb", "say", "stop"})

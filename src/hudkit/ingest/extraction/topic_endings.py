@@ -417,11 +417,12 @@ LIKELY_OVER = -250
 """Hundredths of a logit from which on a statement is marked: one that is over and stands does more harm than one that
 holds and is asked about."""
 
-SURELY_OVER = 400
-"""The weight that a message in a hundred reaches: where more is asked for, none is weighed."""
+MOST_OVER = 400
+"""The weight that one message in two hundred reaches: where more is asked for, none is weighed."""
 
 _FEW_STAND, _MORE_STANDS = 2, 2.5
 _SHORT_TALK, _MORE_SAID = 16, 1.0
+"""Statements, and messages, up to which no more is asked for, and how much more (a logit) with e times as many."""
 
 
 def more_asked(standing: int, messages: int) -> float:
